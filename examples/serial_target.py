@@ -9,8 +9,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from triptych.diagnostics.check_errors import CHECK_ERRORS
-from triptych.diagnostics.check_facts import unpack
+from triptych.diagnostics.check_errors import CHECK_ERRORS, unpack
 from triptych.interop.dlpack import CPU_DEVICES
 from triptych.ir import bindings
 from triptych.ir.builder import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE, Builder
@@ -20,7 +19,7 @@ from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, kernels, operation_names, operations_named, text_constant
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
-from triptych.objectstage.call import load_host
+from triptych.objectstage.codegen import load_host
 from triptych.objectstage.launch_code import LaunchRecord
 from triptych.objectstage.target import CompileOptions, Target
 from triptych.stages import Compiled, Loaded, Lowered, PassSpec

@@ -142,7 +142,7 @@ class Traced:
 
     name: str
     module: Any
-    """Opaque handle (`triptych.ir.modules.KeptModule`): `str(module)` prints it, `module.read()` is MLIR's own."""
+    """Opaque handle (`triptych.ir.modules.SerializedModule`): `str` prints it, `module.read()` is MLIR's own."""
     parameters: tuple[Leaf, ...]
     results: tuple[Leaf, ...]
     prints: bool = False

@@ -18,7 +18,7 @@ from tests.differential.oracle import agree, same_value
 from tests.differential.program import Program
 from tests.differential.seeded_runs import DRAWN, few_and_many, run_seeds
 from tests.support.examples import examples
-from triptych.prestage import sizes
+from triptych.prestage import splitting
 
 SEEDS = range(1_000_000, 1_000_300)
 CUT_UP_SEEDS = range(2_000_000, 2_000_150)
@@ -40,7 +40,7 @@ def test_all_executions_agree_on_programs_that_are_cut_up(
     seeds: Sequence[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("MOST_NESTED", "MOST_TERMS", "MOST_IN_A_SCOPE"):
-        monkeypatch.setattr(sizes, name, 1)
+        monkeypatch.setattr(splitting, name, 1)
     run_seeds(lambda seed: agree(generate(RandomChoices(seed))), seeds)
 
 

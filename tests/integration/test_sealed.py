@@ -16,8 +16,8 @@ import pytest
 import triptych as tt
 from tests.integration.subprograms import run
 from triptych import cute
+from triptych.driver.cache_misses import SealedError
 from triptych.driver.compile_many import key_of
-from triptych.driver.sealing import SealedError
 from triptych.support.config import override
 from triptych.workbench.commands.build import ManifestError, jobs_of
 from triptych.workbench.commands.cli import main

@@ -25,7 +25,7 @@ import pytest
 import triptych as tt
 from tests.unit.fingerprint.programs import function_of, modules
 from triptych.driver import compile_stages
-from triptych.fingerprint.key_errors import LargeArrayError
+from triptych.fingerprint.primitive_tokens import LargeArrayError
 from triptych.objectstage.codegen import codegen
 from triptych.prestage.errors import NoSourceError, SourceChangedError
 from triptych.support.errors import TriptychError

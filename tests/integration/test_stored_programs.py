@@ -17,9 +17,8 @@ from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.artifact_store import events as events_module
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.entry import Entry
 from triptych.artifact_store.events import StoreWarning
-from triptych.artifact_store.record import NotAnEntry
+from triptych.artifact_store.record import Entry, NotAnEntry
 from triptych.driver.stored_programs import program_of
 from triptych.support.config import override
 

@@ -21,7 +21,7 @@ from tests.differential.oracle import run_cpython, run_python_hooks, same_value
 from tests.laws.rewriting import assignments, branches, loops, names
 from tests.unit.prestage.sources import module
 from triptych.hooks import PythonHooks
-from triptych.prestage import sizes
+from triptych.prestage import splitting
 from triptych.prestage.rewrite import rewrite
 
 TABLE: Mapping[str, str] = {
@@ -46,7 +46,7 @@ def cut_up(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """Programs as they are, and as the parts of programs that are far longer are treated."""
     if request.param == "cut up":
         for name in ("MOST_NESTED", "MOST_TERMS", "MOST_IN_A_SCOPE"):
-            monkeypatch.setattr(sizes, name, 1)
+            monkeypatch.setattr(splitting, name, 1)
 
 
 def rewritten(function: FunctionType) -> Callable[..., Any]:

@@ -17,10 +17,8 @@ import triptych as tt
 from tests.support.hostile_records import NUMBERS, TEXTS, places
 from triptych import cute
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.directory import Part
-from triptych.artifact_store.entry import Entry
-from triptych.artifact_store.loading import load
-from triptych.artifact_store.record import NotAnEntry, digest_of, write_record
+from triptych.artifact_store.directory import Part, load
+from triptych.artifact_store.record import Entry, NotAnEntry, digest_of, write_record
 from triptych.driver.stored_programs import program_of
 from triptych.metastage.arguments.results import recipe_of
 from triptych.objectstage.target import Target, find_target

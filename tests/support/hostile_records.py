@@ -13,8 +13,7 @@ from random import Random
 from typing import Any
 
 from tests.support.stores import entry_of, key_of
-from triptych.artifact_store.directory import Part
-from triptych.artifact_store.loading import load
+from triptych.artifact_store.directory import Part, load
 from triptych.artifact_store.record import NotAnEntry, Signer, digest_of, write_record
 from triptych.artifact_store.signatures import SharedKey
 

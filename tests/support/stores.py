@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from triptych.artifact_store.entry import Entry
 from triptych.artifact_store.events import StoreEvent, add_hook
+from triptych.artifact_store.record import Entry
 from triptych.artifact_store.store import Store
 
 

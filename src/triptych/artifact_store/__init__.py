@@ -8,8 +8,8 @@ it is read, and nothing is believed: every digest is computed again. The store k
 from __future__ import annotations
 
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.entry import JSON, Checked, Entry, Listed, Pruned
 from triptych.artifact_store.events import StoreEvent, StoreWarning, add_hook
+from triptych.artifact_store.record import JSON, Checked, Entry, Listed, Pruned
 from triptych.artifact_store.store import Store
 
 __all__ = [

@@ -2,8 +2,14 @@
 
 The local one is private: 0700, of this user, files 0600; any other is refused, since whoever can write there can have
 us run their code. Directories of several users (a read-only shared one, a `file://` remote) may be read by all. Where
-records are not signed, such a directory is judged as a whole, by `owners`: its root, the folders on the way, and each
+records are not signed, such a directory is judged as a whole, by its owners: its root, the folders on the way, and each
 file once it is open.
+
+File ownership: who else could have written a folder, a file or a socket, by its owner and its mode. Compiled code is
+run as it is, so whoever can write where it is read from can have us run theirs. What belongs to this user or to root
+and is writable by nobody else is theirs alone. The file is what decides, since it is judged after it was opened: names
+may point elsewhere a moment later, but nobody can give a file away. Windows has other rules, and there the directories'
+own access lists are all there is.
 """
 
 from __future__ import annotations
@@ -16,10 +22,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
-from typing import Literal
+from typing import Literal, Protocol
 
-from triptych.artifact_store.owners import Refused, check_owner
-from triptych.artifact_store.record import LARGEST_ARTIFACT, LARGEST_RECORD
+from triptych.artifact_store.record import (
+    LARGEST_ARTIFACT,
+    LARGEST_RECORD,
+    Entry,
+    Evicted,
+    Signer,
+    check_artifact,
+    read_record,
+)
 
 Part = Literal["ac", "cas"]
 
@@ -209,3 +222,48 @@ def _mark_used(descriptor: int, used: float) -> None:
     if age > TOUCH_AFTER or age < 0:
         with suppress(OSError):
             os.utime(descriptor)
+
+
+class Source(Protocol):
+    """What an entry is read from. An `OSError` says that it cannot be asked now.
+
+    Of a part that has more than `limit` bytes, not much more is read: it is no entry, whatever is given of it.
+    """
+
+    def read(self, part: Part, name: str, limit: int) -> bytes | None: ...
+
+
+def load(source: Source, key: str, signer: Signer | None) -> tuple[Entry, bytes] | None:
+    """The entry and its record as it was written, or None. Raises `NotAnEntry` for anything but a whole entry."""
+    written = source.read("ac", key, LARGEST_RECORD)
+    if written is None:
+        return None
+    record = read_record(written, key, signer)
+    artifacts: dict[str, bytes] = {}
+    for name, expected in record.artifacts.items():
+        content = source.read("cas", expected.digest, expected.size) if expected.size else b""
+        if content is None:
+            raise Evicted("an artifact has been evicted")
+        artifacts[name] = check_artifact(content, expected)
+    return Entry(record.facts, artifacts), written
+
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_SIGN = "or have records signed (TRIPTYCH_CACHE_KEY_FILE)"
+
+
+class Refused(OSError):
+    """Something that must not be used as it is."""
+
+
+def check_owner(path: str, status: os.stat_result) -> None:
+    """Refuse what another user than root could have written."""
+    if not hasattr(os, "geteuid"):
+        return
+    if status.st_uid not in (0, os.geteuid()):
+        raise Refused(
+            f"{path} belongs to user {status.st_uid}, and records are not signed: it has to belong to this user "
+            f"({os.geteuid()}) or to root, {_SIGN}"
+        )
+    if status.st_mode & _OTHERS_WRITE:
+        raise Refused(f"other users can write to {path}, and records are not signed: `chmod go-w {path}`, {_SIGN}")

@@ -8,22 +8,24 @@ program is compiled, as it would be without a store.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from triptych.artifact_store.directory import Directory, Part
-from triptych.artifact_store.entry import Checked, Entry, Listed, Pruned
+from triptych.artifact_store.directory import Directory, Part, Refused, StoredFile, load
 from triptych.artifact_store.events import discard, report, warn_once
 from triptych.artifact_store.leases import flight, remove_abandoned
-from triptych.artifact_store.loading import load
-from triptych.artifact_store.owners import Refused
 from triptych.artifact_store.record import (
     LARGEST_ARTIFACT,
     LARGEST_RECORD,
     CannotSign,
+    Checked,
+    Entry,
     Evicted,
+    Listed,
     NotAnEntry,
+    Pruned,
     Signer,
     digest_of,
     is_digest,
@@ -34,10 +36,6 @@ from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
     from triptych.artifact_store.remote import Remote
-import time
-from contextlib import suppress
-
-from triptych.artifact_store.directory import StoredFile
 
 # Keeping a directory within its budget: what was not used for the longest leaves first.
 # Every file counts alone, records and artifacts alike: an entry that has lost an artifact is a miss, and dropped when

@@ -1,7 +1,4 @@
-"""Errors raised by compiled code: wrong arguments at the call, and checks that failed while it ran.
-
-The names of these classes are part of the compiled code: an assertion in MLIR names the class that it raises.
-"""
+"""Errors of compiled code: wrong arguments at the call, checks that failed while it ran, breakpoints, exports."""
 
 from __future__ import annotations
 
@@ -90,3 +87,45 @@ class NanMembershipError(CompiledCodeError, ValueError):
     """`in` meets NaN on both sides: Python asks whether the two are one object, which no run-time number is."""
 
     code = "TT0613"
+
+
+class BackgroundReadError(CompiledCodeError, RuntimeError):
+    """A bulk store or a product reads memory that is not fenced, or is overwritten meanwhile (checker `races`)."""
+
+    code = "TT0634"
+
+
+class ExportedModuleError(TriptychError, ValueError):
+    """A file is no module that was exported, or it was by a version whose interface is another one."""
+
+    code = "TT0522"
+
+
+class MissingFunctionError(TriptychError, AttributeError):
+    """A module that was exported has no function of that name."""
+
+    code = "TT0523"
+
+
+class ExportedCallError(TriptychError, RuntimeError):
+    """An exported function has failed while it ran: it knows a text, but not the exception that Python would raise."""
+
+    code = "TT0650"
+
+
+class NobodyAnswersError(TriptychError, RuntimeError):
+    """A thread of a kernel stops for the debugger where no terminal is: waiting for an answer would never end."""
+
+    code = "TT0614"
+
+
+class BreakPlaceError(TriptychError, ValueError):
+    """A place where a thread is to stop has no file, or no statement of the kernel: no thread would ever stop there."""
+
+    code = "TT0615"
+
+
+class DeviceBreakpointError(TriptychError, RuntimeError):
+    """`breakpoint()` is to be compiled into a kernel for a GPU, whose threads cannot wait for Python."""
+
+    code = "TT0616"

@@ -15,8 +15,7 @@ from triptych.metastage.trace import locations
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
 from triptych.support.setting import SettingError
-from triptych.support.terminal import show_in_colours
-from triptych.support.tracebacks import caller, user_traceback
+from triptych.support.tracebacks import caller, show_in_colours, user_traceback
 
 P = ParamSpec("P")
 T = TypeVar("T")

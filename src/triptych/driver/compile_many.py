@@ -25,9 +25,8 @@ from triptych.driver.compiling import CompiledFunction
 from triptych.fingerprint.cache_key import Key
 from triptych.support.articles import with_article
 from triptych.support.config import config, override
-from triptych.support.cpu_time import cpu_seconds
 from triptych.support.errors import TriptychError
-from triptych.support.processors import processors
+from triptych.support.processors import cpu_seconds, processors
 from triptych.support.tracebacks import caller
 
 CompileCall: TypeAlias = "partial[CompiledFunction]"

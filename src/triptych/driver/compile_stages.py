@@ -12,8 +12,7 @@ from triptych.driver.listeners import observe
 from triptych.metastage.arguments.results import Rebuild
 from triptych.metastage.trace.trace import Instrumentation, Rewrite, TraceOptions
 from triptych.metastage.tracer import trace
-from triptych.objectstage.call import load
-from triptych.objectstage.codegen import codegen
+from triptych.objectstage.codegen import codegen, load
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions
 from triptych.prestage.rewrite import rewrite

@@ -11,17 +11,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.entry import Entry
 from triptych.artifact_store.events import report
+from triptych.artifact_store.record import Entry
 from triptych.diagnostics.likely_mistakes import missing_attribute
 from triptych.driver.boundary import api_boundary, for_user
+from triptych.driver.cache_misses import check_unsealed
 from triptych.driver.compile_jobs import Job
 from triptych.driver.listeners import COMPILE_LISTENERS
-from triptych.driver.sealing import check_unsealed
 from triptych.driver.stored_programs import entry_of, program_of, why_unkept
 from triptych.fingerprint.cache_key import Key
-from triptych.interop.recorded_calls import RECORDERS
-from triptych.interop.streams import is_stream_class, stream_handle
+from triptych.interop.streams import RECORDERS, is_stream_class, stream_handle
 from triptych.interop.torch_tracers import opaque
 from triptych.metastage.arguments.results import Rebuild
 from triptych.metastage.arguments.specs import ArgumentSpec, defaults_of
@@ -29,8 +28,8 @@ from triptych.metastage.arguments.streams import STREAM
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.trace import too_deep
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
+from triptych.objectstage.codegen import export_files
 from triptych.objectstage.errors import CompiledFunctionPickleError, MissingViewError
-from triptych.objectstage.export_files import export_files
 from triptych.objectstage.exports import asked_for
 from triptych.objectstage.target import find_target
 from triptych.stages import Compiled, Found, Loaded, Rewritten, Traced

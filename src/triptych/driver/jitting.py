@@ -20,7 +20,7 @@ from triptych.driver.warm_calls import warm_call
 from triptych.dsl import BASE, DSL
 from triptych.fingerprint.cache_key import Key, diff
 from triptych.fingerprint.guards import Guard, also, watches, without
-from triptych.fingerprint.toolchain import own_source
+from triptych.fingerprint.releases import own_source
 from triptych.interop.torch_tracers import check_untraced, opaque, tell_torch
 from triptych.ir import bindings
 from triptych.metastage.arguments.specs import Parameter, bind, parameters_of, shape_of
@@ -28,7 +28,7 @@ from triptych.metastage.calls.inlining import inline_call
 from triptych.metastage.calls.jit_calls import outside, trace_of_call
 from triptych.metastage.control_flow.static_parts import identity
 from triptych.metastage.kernels.launches import KernelLaunch, kernel_call
-from triptych.metastage.trace.call_errors import DecorationError, KernelCallError
+from triptych.metastage.trace.errors import DecorationError, KernelCallError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.tracer import Specialization
 from triptych.objectstage.target import CompileOptions, Target, find_target, host_target

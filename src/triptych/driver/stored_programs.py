@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
-from triptych.artifact_store.entry import Entry
-from triptych.artifact_store.record import NotAnEntry
+from triptych.artifact_store.record import Entry, NotAnEntry
 from triptych.fingerprint.cache_key import Key
 from triptych.metastage.arguments.results import Rebuild, rebuild_from, recipe_of
 from triptych.metastage.values.scalars import dtype_named

@@ -2,22 +2,26 @@
 
 `value` turns what a definition refers to into tokens; it names other definitions instead of repeating them, so
 recursion and helpers shared by many functions cost nothing.
+
+Registrations of a class: `ABC.register` changes what `isinstance` says of others. A class says so of the classes that
+are registered with it or with a class derived from it. Those that a release pins are as their release made them; which
+of them are there depends on what a process has imported, and says nothing.
 """
 
 from __future__ import annotations
 
+import abc
 import inspect
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from types import FunctionType, ModuleType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from triptych.fingerprint.free_variables import MISSING, reads
 from triptych.fingerprint.function_source import code_token, position_token, source_token
 from triptych.fingerprint.primitive_tokens import Token, is_plain
-from triptych.fingerprint.registrations import registered
-from triptych.fingerprint.releases import has_pinned_code
+from triptych.fingerprint.releases import has_pinned_code, import_name, is_framework, release
 
 Tokenize: TypeAlias = Callable[[object, str], Token]
 """A value and how a person finds it from the definition: `global TABLE`."""
@@ -178,3 +182,39 @@ def module_token(module: ModuleType, value: Tokenize) -> Token:
     """A module used as a whole: all that it holds, because any of it may be what is used."""
     entries = tuple((name, value(entry, name)) for name, entry in module_members(module).items())
     return ("module", entries) if type(module) is ModuleType else ("module", entries, value(type(module), "class"))
+
+
+_get_dump: Callable[[type], tuple[Any, ...]] = vars(abc)["_get_dump"]
+"""What Python keeps of a class: references to the registered ones, and its caches. Private, and the only way to ask."""
+
+
+def can_be_registered_with(cls: type) -> bool:
+    """Whether `cls.register(...)` is a question of this process."""
+    return isinstance(cls, abc.ABCMeta) and not is_framework(cls.__module__)
+
+
+def registered(cls: type) -> tuple[str, ...]:
+    """The names of the user's classes that have been registered with a class, or with one derived from it."""
+    if not can_be_registered_with(cls):
+        return ()
+    every = {each for known in _with_derived(cls) for each in _directly(known)}
+    own = [each for each in every if release(each.__module__) is None]
+    return tuple(sorted(f"{import_name(each.__module__)}.{each.__qualname__}" for each in own))
+
+
+def _with_derived(cls: type) -> Iterator[type]:
+    pending, seen = [cls], {cls}
+    for current in pending:
+        yield current
+        derived: list[type] = type.__subclasses__(current)
+        pending += [each for each in derived if each not in seen]
+        seen.update(derived)
+
+
+def _directly(cls: type) -> Iterator[type]:
+    if isinstance(cls, abc.ABCMeta):
+        references, *_ = _get_dump(cls)
+        for reference in references:
+            found: type | None = reference()
+            if found is not None:
+                yield found

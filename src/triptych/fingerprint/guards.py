@@ -14,12 +14,12 @@ from enum import Enum
 from operator import is_
 from types import FunctionType, MappingProxyType, ModuleType
 
-from triptych.fingerprint.buffers import MOST_BYTES, as_buffer, is_settled, size_in_bytes
-from triptych.fingerprint.contents import same_state
+from triptych.fingerprint.contents import MOST_BYTES, as_buffer, is_settled, same_state, size_in_bytes
 from triptych.fingerprint.definitions import annotations_of, class_members, derived_methods
 from triptych.fingerprint.free_variables import MISSING, Read, cell_value, reads
 from triptych.fingerprint.primitive_tokens import digest
-from triptych.fingerprint.tokens import Definition, Walk, definition_token, is_read
+from triptych.fingerprint.releases import is_read
+from triptych.fingerprint.tokens import Definition, Walk, definition_token
 from triptych.stages import Found
 from triptych.support.instances import builtin_content, hides_state, slot_names
 

@@ -2,15 +2,23 @@
 
 A token is nested tuples of text, integers and bytes: it has one spelling per value, no addresses and no hash order, so
 its digest is the same in every process.
+
+Process-local tokens, for locks, files and other things without readable content. A function may read such an object (a
+module's logger lock, say) and still be compiled and found again here; the key says that it means nothing elsewhere.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import os
 import struct
+import weakref
 from collections.abc import Callable
 from types import EllipsisType, NoneType, NotImplementedType
 from typing import Any, TypeAlias
+
+from triptych.support.errors import TriptychError
 
 Token: TypeAlias = "str | int | bytes | tuple[Token, ...]"
 
@@ -72,3 +80,36 @@ def is_plain(value: object) -> bool:
     if kind in ATOMS:
         return True
     return (kind is tuple or kind is frozenset) and all(map(is_plain, value))  # type: ignore[call-overload]
+
+
+_PROCESS = os.urandom(16)
+_SERIALS = itertools.count()
+_KNOWN: dict[int, tuple[object, Token]] = {}
+"""By address, while the object lives: the first item keeps it alive or forgets the entry when it dies."""
+
+
+def process_local_token(value: object) -> Token:
+    """One token per object. The process id is in it because a fork copies the random part."""
+    address = id(value)
+    if address not in _KNOWN:
+        _KNOWN[address] = (_keeper(value, address), ("process", _PROCESS, os.getpid(), next(_SERIALS)))
+    return _KNOWN[address][1]
+
+
+def _keeper(value: object, address: int) -> object:
+    try:
+        return weakref.ref(value, lambda _: _KNOWN.pop(address, None))
+    except TypeError:
+        return value
+
+
+class LargeArrayError(TriptychError, ValueError):
+    """A program reads an array that is too large to be compared at each call, and that someone may write."""
+
+    code = "TT0307"
+
+
+class UnstableConstexprError(TriptychError, TypeError):
+    """A `Constexpr` value whose content cannot be read, so no key can say when it changed."""
+
+    code = "TT0306"

@@ -1,16 +1,21 @@
-"""Release versions of modules: code that a version number pins is named in a key, other code is read.
+"""Release versions of modules and of the toolchain: code that a version pins is named in a key, other code is read.
 
 Reading all of NumPy for a key would be slow and pointless; naming a user's helper would miss every edit of it. What is
 named is the standard library and the libraries of `support.libraries`, which are never rewritten, and what is compiled
 already: an extension has no text to read. Everything else may be compiled with a kernel, so its source is in the key.
+
+Of the toolchain a release number is enough for what others publish. Ours is read: in a checkout code changes and its
+number does not.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,6 +56,8 @@ def import_name(module: object) -> str:
 
 LOOKED_AT = "triptych_show_"
 """What names of modules begin with that a tool has loaded from their files."""
+_HEAP_TYPE = 1 << 9
+"""`type.__flags__` bit of classes made at run time; the others are compiled into an extension and cannot be read."""
 _RUN = ("__main__", "__mp_main__")
 
 
@@ -66,6 +73,19 @@ def named(value: object) -> tuple[str, str, str] | None:
     if pinned is None or not _finds(module, qualname, value):
         return None
     return module, qualname, pinned
+
+
+def is_read(cls: type) -> bool:
+    """True for classes known by their content, False for those known by name."""
+    return class_name(cls) is None
+
+
+def class_name(cls: type) -> tuple[str, str, str] | None:
+    """(module, qualified name, release) of a class that is named instead of read."""
+    name = named(cls)
+    if name is None and not cls.__flags__ & _HEAP_TYPE:
+        return cls.__module__, cls.__qualname__, release(cls.__module__) or ""
+    return name
 
 
 def has_pinned_code(function: FunctionType) -> bool:
@@ -143,3 +163,29 @@ def _installs(info: Path, package: str) -> bool:
 
 def _spelling(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+_ROOT = Path(__file__).parents[1]
+_PROGRAMS = str(_ROOT / "diagnostics" / "catalogue")
+"""Programs that show errors, which nothing imports."""
+
+
+@cache
+def own_source() -> str:
+    """A digest of every module of this package: 10 ms, once in a process that keeps what it compiles."""
+    whole = hashlib.sha256()
+    for path in sorted(own_files()):
+        content = Path(path).read_bytes()
+        whole.update(f"{os.path.relpath(path, _ROOT)} {len(content)}\n".encode())
+        whole.update(content)
+    return whole.hexdigest()
+
+
+def own_files(folder: str = str(_ROOT)) -> Iterator[str]:
+    """The modules of this package, which are its Python files that somebody imports."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from own_files(entry.path) if entry.path != _PROGRAMS else ()
+            elif entry.name.endswith(".py"):
+                yield entry.path

@@ -32,24 +32,45 @@ from types import (
 )
 from typing import Any, Protocol, TypeAlias
 
-from triptych.fingerprint.buffers import MOST_BYTES, as_buffer, is_settled, settled_digest, size_in_bytes
-from triptych.fingerprint.contents import CURRENT, ENVIRONMENT, STATES, VIEWS, WEAK
-from triptych.fingerprint.definitions import POSITION, class_token, function_parts, module_token
+from triptych.fingerprint.contents import (
+    CURRENT,
+    ENVIRONMENT,
+    MOST_BYTES,
+    STATES,
+    VIEWS,
+    WEAK,
+    as_buffer,
+    is_settled,
+    settled_digest,
+    size_in_bytes,
+)
+from triptych.fingerprint.definitions import (
+    POSITION,
+    can_be_registered_with,
+    class_token,
+    function_parts,
+    module_token,
+    registered,
+)
 from triptych.fingerprint.free_variables import MISSING, cell_value
 from triptych.fingerprint.function_source import code_token
-from triptych.fingerprint.key_errors import LargeArrayError, UnstableConstexprError
-from triptych.fingerprint.primitive_tokens import ATOMS, Token, digest
-from triptych.fingerprint.process_local import process_local_token
-from triptych.fingerprint.registrations import can_be_registered_with, registered
-from triptych.fingerprint.releases import FRAMEWORK, import_name, is_framework, named, release
+from triptych.fingerprint.primitive_tokens import (
+    ATOMS,
+    LargeArrayError,
+    Token,
+    UnstableConstexprError,
+    digest,
+    process_local_token,
+)
+from triptych.fingerprint.releases import FRAMEWORK, class_name, import_name, is_framework, is_read, named, release
 from triptych.support.instances import (
     builtin_content,
+    has_own_order,
     hides_state,
     is_frozen_dataclass,
     pickling_description,
     visible_state,
 )
-from triptych.support.set_order import has_own_order
 
 Definition: TypeAlias = FunctionType | type | ModuleType
 
@@ -58,9 +79,6 @@ SETTLED_MODULES = frozenset({"dataclasses", "datetime", "decimal", "fractions", 
 
 ENUM_ENTRIES = frozenset({"_value_", "_name_", "_sort_order_", "__objclass__", "_inverted_"})
 """Attributes of a member that its class makes, some of them late."""
-
-HEAP_TYPE = 1 << 9
-"""`type.__flags__` bit of classes made at run time; the others are compiled into an extension and cannot be read."""
 
 
 def token(value: object) -> Token:
@@ -272,7 +290,7 @@ class Walk:
         return ("name", module, qualname, *pinned, self._token(state()))
 
     def _class(self, value: type) -> Token:
-        name = _class_name(value)
+        name = class_name(value)
         if can_be_registered_with(value) and get_cache_token not in self.states:
             self.states.append(get_cache_token)
         if name:
@@ -434,19 +452,6 @@ class Walk:
         if isinstance(described, str):
             return ("global", getattr(value, "__module__", None) or "", described)
         return ("described", *map(self._token, described))
-
-
-def is_read(cls: type) -> bool:
-    """True for classes known by their content, False for those known by name."""
-    return _class_name(cls) is None
-
-
-def _class_name(cls: type) -> tuple[str, str, str] | None:
-    """(module, qualified name, release) of a class that is named instead of read."""
-    name = named(cls)
-    if name is None and not cls.__flags__ & HEAP_TYPE:
-        return cls.__module__, cls.__qualname__, release(cls.__module__) or ""
-    return name
 
 
 def _shown(key: object) -> str:

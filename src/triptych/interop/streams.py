@@ -1,8 +1,10 @@
-"""CUDA streams, in all forms in which programs have them, as the handle that the driver takes."""
+"""CUDA streams, in all forms in which programs have them, as the driver's handle; and calls that a graph records."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from triptych.support.errors import TriptychError
 from triptych.support.source import Span
@@ -50,3 +52,19 @@ def current_stream(device: int | None) -> int:
     if torch is None or not torch.cuda.is_initialized():
         return DEFAULT
     return int(torch.cuda.current_stream(device).cuda_stream)
+
+
+class Recorder(Protocol):
+    """Takes the place of calls while it is the last of `RECORDERS`."""
+
+    def put_off(self, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Make a call later, as often as wanted; it gives nothing."""
+        ...
+
+    def record(self, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call gives now, without what it changes; it is repeated later."""
+        ...
+
+
+RECORDERS: list[Recorder] = []
+"""Those at work: empty is the quick answer of the call path."""

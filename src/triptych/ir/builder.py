@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from triptych.diagnostics.check_facts import pack
+from triptych.diagnostics.check_errors import pack
 from triptych.diagnostics.runtime_errors import CompiledCodeError
 from triptych.ir import bindings
 from triptych.ir.context import context

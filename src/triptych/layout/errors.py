@@ -6,8 +6,7 @@ Input: what was found, what was expected, what to write instead. Output: an exce
 from __future__ import annotations
 
 from triptych.support.errors import TriptychError
-from triptych.support.terminal import show_for_user
-from triptych.support.tracebacks import caller
+from triptych.support.tracebacks import caller, show_for_user
 
 
 class LayoutError(TriptychError, ValueError):

@@ -1,14 +1,16 @@
-"""Code generation, the second step of the object-stage: `Lowered -> Compiled`, by the target's code generator."""
+"""Code generation, loading and export, the last steps of the object-stage: `Lowered -> Compiled -> Loaded` or files."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
+from triptych.objectstage.exports import Export, ExportError
 from triptych.objectstage.host_program import HOST_CHECKS
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, Target, host_target
-from triptych.stages import Compiled, Lowered, Traced
+from triptych.stages import Compiled, Loaded, Lowered, Traced
 
 
 def codegen(lowered: Lowered, target: Target, options: CompileOptions) -> Compiled:
@@ -22,3 +24,24 @@ def codegen(lowered: Lowered, target: Target, options: CompileOptions) -> Compil
 def _compile_host(host: Traced, options: CompileOptions) -> Compiled:
     target = host_target()
     return codegen(lower(host, target, HOST_CHECKS, options=options), target, options)
+
+
+def load(compiled: Compiled, target: Target) -> Loaded:
+    """Load for a target. `Loaded.call` is the native entry point itself: no Python stands between."""
+    return target.load(compiled)
+
+
+def load_host(compiled: Compiled) -> Loaded:
+    """The host program of a target that runs kernels only."""
+    assert compiled.host is not None, "the object-stage has split the program"
+    return load(compiled.host(), host_target())
+
+
+def export_files(compiled: Compiled, target: Target, wanted: Export, stem: Path) -> None:
+    """Write the files, whose names differ in their suffixes; the folder is made if there is none."""
+    if target.export is None:
+        raise ExportError(f"code for the target {target.name!r} cannot be exported", expected="another target")
+    contents = target.export(compiled, wanted)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    for suffix, content in contents.items():
+        stem.with_name(stem.name + suffix).write_bytes(content)

@@ -110,3 +110,11 @@ def _lower(
         text=CompressedText(llvm),
         entry=target.entry_symbol(traced.name),
     )
+
+
+LINE_TABLES = (
+    PassSpec(
+        "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}",
+        "A line belongs to a function; more debug information would switch optimisations off.",
+    ),
+)

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from triptych.prestage import build, refuse
 from triptych.prestage.frame import Frame
-from triptych.prestage.long_expressions import LongExpression, as_function, is_long
 from triptych.prestage.scopes import own_names, stores
+from triptych.prestage.splitting import LongExpression, as_function, is_long
 from triptych.prestage.walking import child_fields, descendants
 
 COMPARISON_SYMBOLS: dict[type[ast.cmpop], str] = {

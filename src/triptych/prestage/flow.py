@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from triptych.prestage.cascades import LeavableBlock, Leave
 from triptych.prestage.scopes import (
     Comprehension,
     FunctionNode,
@@ -24,6 +23,7 @@ from triptych.prestage.scopes import (
     running,
     stores,
 )
+from triptych.prestage.splitting import LeavableBlock, Leave
 from triptych.prestage.walking import children, descendants, operands_of
 
 Loop = ast.For | ast.While

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from triptych.hooks import RETURN_VALUE, RETURNED
 from triptych.prestage import build
-from triptych.prestage.cascades import LeavableBlock
 from triptych.prestage.flow import Flow
 from triptych.prestage.scopes import FunctionNode, stores
+from triptych.prestage.splitting import LeavableBlock
 
 
 @dataclass(slots=True)

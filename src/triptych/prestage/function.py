@@ -17,8 +17,7 @@ from typing import Any
 from triptych.prestage import refuse
 from triptych.prestage.build import HOOKS, THUNK, at, function_def, name, no_arguments
 from triptych.prestage.errors import NoSourceError, SourceChangedError
-from triptych.prestage.mangle import mangled
-from triptych.prestage.scopes import FunctionNode, parameters
+from triptych.prestage.scopes import FunctionNode, mangled, parameters
 from triptych.prestage.walking import children
 from triptych.stages import Source
 from triptych.support.parsing import parse_module

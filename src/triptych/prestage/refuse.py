@@ -7,7 +7,7 @@ import ast
 from triptych.prestage.build import HOOKS
 from triptych.prestage.errors import UnsupportedSyntaxError
 from triptych.prestage.walking import children
-from triptych.support.recursion import TooDeepError
+from triptych.support.parsing import TooDeepError
 from triptych.support.source import Span
 
 _SYNCHRONOUS = "a plain `def`; an `async def` outside may call the compiled function"

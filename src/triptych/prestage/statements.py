@@ -11,11 +11,11 @@ import ast
 from collections.abc import Callable, Container, Sequence
 
 from triptych.hooks import RETURN_VALUE
-from triptych.prestage import build, sizes
-from triptych.prestage.cascades import LeavableBlock, Leave
+from triptych.prestage import build, splitting
 from triptych.prestage.expressions import ExpressionRewriter, state_arguments
 from triptych.prestage.frame import Frame
 from triptych.prestage.scopes import SCOPES, FunctionNode, stores
+from triptych.prestage.splitting import LeavableBlock, Leave
 from triptych.prestage.targets import TargetRewriter
 from triptych.prestage.walking import children
 
@@ -59,10 +59,10 @@ class StatementRewriter:
 
     def block(self, statements: Sequence[ast.stmt], live_end: set[str]) -> tuple[list[ast.stmt], Exits]:
         """A statement list; `live_end` are the variables read after it falls through."""
-        middle = _middle(statements, self._exiting, sizes.MOST_NESTED)
+        middle = _middle(statements, self._exiting, splitting.MOST_NESTED)
         if middle:
             return self._halves(statements[:middle], statements[middle:], live_end)
-        middle = _middle(statements, self._constructs, sizes.MOST_IN_A_SCOPE)
+        middle = _middle(statements, self._constructs, splitting.MOST_IN_A_SCOPE)
         if middle:
             return self._parts(statements[:middle], statements[middle:], live_end)
         done: list[ast.stmt] = []

@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from triptych.diagnostics.async_proxy_errors import BackgroundReadError
 from triptych.diagnostics.kernel_errors import AsyncAccessError
-from triptych.diagnostics.runtime_errors import CompiledCodeError
+from triptych.diagnostics.runtime_errors import BackgroundReadError, CompiledCodeError
 from triptych.sanitizer.findings import BOX_STORE, NOTES, Collection, Example, Finding, Kind, collector, common_lines
 from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning

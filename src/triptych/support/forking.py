@@ -2,6 +2,10 @@
 
 A fork copies one thread, and every lock as it is. Short work that would leave a library half done (an import, a link)
 is waited for: `Brief`. Long work is its own process's affair: `PerProcess`.
+
+Sub-interpreters are refused: compiled code is the main interpreter's. NumPy and the bindings of MLIR and LLVM keep
+their state once for a process, and refuse to load in a second interpreter or share objects with the first; signal
+handlers are the main one's alone. So a sub-interpreter is told in words, before any of them is loaded.
 """
 
 from __future__ import annotations
@@ -14,6 +18,26 @@ from types import ModuleType
 from typing import Any, Self, TypeVar, overload
 
 from triptych.support import interrupts
+from triptych.support.errors import TriptychError
+
+
+class SubinterpreterError(TriptychError, RuntimeError):
+    """Triptych was used in a sub-interpreter, where neither NumPy nor the compiler's libraries can be loaded."""
+
+    code = "TT0736"
+
+
+def check_interpreter(number: int) -> None:
+    """Refuse every interpreter of a process but its first."""
+    if number:
+        raise SubinterpreterError(
+            "Triptych works in the main interpreter of a process only",
+            found=f"sub-interpreter {number}",
+            expected="the main interpreter: NumPy, MLIR and LLVM load once in a process",
+            instead="a process (`multiprocessing`, `ProcessPoolExecutor`), or threads of the main interpreter: "
+            "compiled code runs in all of them at the same time",
+        )
+
 
 T = TypeVar("T")
 
@@ -88,7 +112,7 @@ def _number_of_interpreter() -> int:
 
 _IMPORTING = Brief()
 _INTERPRETER = _number_of_interpreter()
-_REFUSAL = "triptych.support.interpreters"
+_REFUSAL = "triptych.support.forking"
 
 
 def import_late(module: str) -> ModuleType:

@@ -2,14 +2,18 @@
 
 Python-made objects show their state. Objects made in C hide it, and their own pickling description is the only complete
 account; objects that cannot be pickled (locks, files, generators) have no content to compare.
+
+Whether the order of a set is the same in every process: text, classes and most objects have another hash in each. Sets
+of numbers, and of tuples of numbers, are walked in an order that follows from how they were made.
 """
 
 from __future__ import annotations
 
 import copyreg
 import struct
-from collections.abc import Callable
-from types import MemberDescriptorType
+import sys
+from collections.abc import Callable, Collection
+from types import MemberDescriptorType, NoneType
 from typing import Any
 
 POINTER = struct.calcsize("P")
@@ -86,3 +90,22 @@ def _fixed(state: object) -> object:
     if type(state) is dict:
         return tuple(state.items())
     return tuple(map(_fixed, state)) if type(state) is tuple else state
+
+
+_NUMBERS = frozenset({bool, int, complex})
+
+
+def has_own_order(elements: Collection[object]) -> bool:
+    """Whether walking a set shows an order that only this process has."""
+    return len(elements) > 1 and not all(map(_is_hashed_alike, elements))
+
+
+def _is_hashed_alike(value: object) -> bool:
+    kind = type(value)
+    if kind in _NUMBERS:
+        return True
+    if kind is float:
+        return value == value  # a NaN is hashed by its address
+    if kind is NoneType:
+        return sys.version_info >= (3, 12)  # before, by its address
+    return kind in (tuple, frozenset) and all(map(_is_hashed_alike, value))  # type: ignore[call-overload]

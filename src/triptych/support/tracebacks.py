@@ -1,14 +1,22 @@
-"""Tracebacks as users should see them: their own frames, none of the framework's."""
+"""Tracebacks as users should see them: their own frames, none of the framework's.
+
+Errors as they end a program: with the frames of the user only, and on a terminal in colours. `str(error)` has no
+colours, so logs and files stay plain. Python shows an exception that nobody caught by `sys.excepthook`. Ours replaces
+the default one when the first error of ours appears, and hands on whatever is not ours.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
+from triptych.support.config import config, has_colours
+from triptych.support.errors import TriptychError
 from triptych.support.source import Span
 
 _FRAMEWORK = frozenset(
@@ -98,3 +106,27 @@ def has_own_frames(traceback: TracebackType | None) -> bool:
 def is_installed(file: str) -> bool:
     """Whether a file is of a package that was installed, or of Python itself."""
     return any(part in ("site-packages", "dist-packages") for part in Path(file).parts) or file.startswith(_LIBRARY)
+
+
+def show_in_colours() -> None:
+    """From now on, an error that ends the program is shown in colours; a hook of someone else stays."""
+    if has_colours(sys.stderr):
+        show_for_user()
+
+
+def show_for_user() -> None:
+    """From now on, an error that ends the program is shown without frames of the framework, in colours if it can be."""
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _show
+
+
+def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not isinstance(error, TriptychError):
+        sys.__excepthook__(kind, error, trace)
+        return
+    if not config().full_traceback:
+        trace = user_traceback(trace, id)
+    text = "".join(traceback.format_exception(kind, error, trace))
+    before, plain, after = text.rpartition(str(error))
+    shown = error.text(colours=has_colours(sys.stderr)) if plain else ""
+    print(f"{before}{shown}{after}", end="", file=sys.stderr)

@@ -1,7 +1,7 @@
 """`device(name)`: limits that tilings are checked against. An unknown device is an error, never a guess.
 
 Architectures that Triptych compiles for are those of the target's own table; `devices.json` has what that table lacks.
-A product has the limits of its architecture, and what `support.products` says of it.
+A product has the limits of its architecture, and what `support.gpu_models` says of it.
 """
 
 from __future__ import annotations

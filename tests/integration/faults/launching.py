@@ -19,7 +19,7 @@ from triptych.diagnostics.tensor_errors import (
     ReadOnlyTensorError,
     UnsupportedTensorError,
 )
-from triptych.metastage.trace.call_errors import KernelCallError
+from triptych.metastage.trace.errors import KernelCallError
 
 
 @tt.kernel

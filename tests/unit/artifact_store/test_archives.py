@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.stores import entry_of, key_of, store_in
 from triptych.artifact_store.archive import ArchiveError
-from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.record import Entry
 from triptych.artifact_store.signatures import SharedKey
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")

@@ -10,8 +10,7 @@ import pytest
 
 from tests.support.stores import entry_of, events, files_of, key_of, kinds, store_in
 from triptych.artifact_store.directory import TOUCH_AFTER
-from triptych.artifact_store.entry import Entry
-from triptych.artifact_store.record import digest_of
+from triptych.artifact_store.record import Entry, digest_of
 
 MIB = 1 << 20
 

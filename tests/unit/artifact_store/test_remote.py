@@ -16,7 +16,6 @@ import pytest
 
 from tests.support.http_store import Server, http_store
 from tests.support.stores import entry_of, events, files_of, key_of, kinds, store_in
-from triptych.artifact_store import background
 from triptych.artifact_store import events as events_module
 from triptych.artifact_store import remote as remote_module
 from triptych.artifact_store.configured import default_store
@@ -205,7 +204,7 @@ def test_the_end_waits_no_longer_than_the_bound(tmp_path: Path, server: Server) 
 
 
 def test_what_waits_is_bounded(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "_MOST", 2_000)
+    monkeypatch.setattr(remote_module, "_MOST", 2_000)
     server.delay = 0.05
     store = node(tmp_path / "s", server.url)
     with events() as seen:

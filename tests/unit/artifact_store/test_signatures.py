@@ -10,9 +10,8 @@ import pytest
 from tests.support.stores import entry_of, events, files_of, key_of, kinds, store_in
 from triptych.artifact_store import events as events_module
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.entry import Entry
 from triptych.artifact_store.events import StoreWarning
-from triptych.artifact_store.record import Signer
+from triptych.artifact_store.record import Entry, Signer
 from triptych.artifact_store.signatures import SharedKey, read_signer
 from triptych.support.config import override
 

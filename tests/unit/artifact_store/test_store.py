@@ -16,8 +16,8 @@ from tests.support.stores import entry_of, events, files_of, key_of, kinds, stor
 from triptych.artifact_store import events as events_module
 from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.directory import Directory
-from triptych.artifact_store.entry import Entry
 from triptych.artifact_store.events import StoreWarning
+from triptych.artifact_store.record import Entry
 from triptych.support.config import override, read
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from tests.support.hostile_records import SIGNER, hostile, is_loaded
 from tests.support.stores import entry_of, files_of, key_of, store_in
 from triptych.artifact_store import events as events_module
-from triptych.artifact_store.directory import Part
+from triptych.artifact_store.directory import Part, load
 from triptych.artifact_store.events import StoreWarning
-from triptych.artifact_store.loading import load
 from triptych.artifact_store.record import NotAnEntry, digest_of, read_record, write_record
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")

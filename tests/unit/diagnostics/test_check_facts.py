@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triptych.diagnostics.check_facts import pack, unpack
+from triptych.diagnostics.check_errors import pack, unpack
 from triptych.diagnostics.runtime_errors import AssertionFailedError
 from triptych.support.source import Span
 

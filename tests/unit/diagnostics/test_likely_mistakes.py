@@ -24,8 +24,7 @@ from triptych.diagnostics.likely_mistakes import (
     TENSORS,
     MissingAttributeError,
 )
-from triptych.metastage.trace.call_errors import ForeignFunctionError
-from triptych.metastage.trace.errors import StaticRequiredError
+from triptych.metastage.trace.errors import ForeignFunctionError, StaticRequiredError
 from triptych.support.errors import TriptychError
 
 ALL_TABLES = {"TENSORS", "TENSOR_VALUES", "NUMBERS", "MATHEMATICS", "NAMES", "MODULES"}

@@ -15,7 +15,7 @@ import triptych as tt
 from triptych import cute
 from triptych.cute.nvgpu import warp
 from triptych.cute.runtime import from_dlpack
-from triptych.metastage.trace.call_errors import ArgumentKindError, DecorationError, KernelCallError
+from triptych.metastage.trace.errors import ArgumentKindError, DecorationError, KernelCallError
 from triptych.metastage.trace.symbols import symbol
 from triptych.support.warnings import TriptychWarning
 

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.fingerprint.programs import function_of, key_of, modules, run_in
 from triptych.fingerprint.cache_key import diff, explain
 from triptych.fingerprint.guards import guards, watch
-from triptych.fingerprint.key_errors import UnstableConstexprError
+from triptych.fingerprint.primitive_tokens import UnstableConstexprError
 from triptych.fingerprint.tokens import token
 
 WIDTH = 4

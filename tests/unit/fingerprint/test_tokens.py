@@ -23,8 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triptych.fingerprint import releases
-from triptych.fingerprint.key_errors import UnstableConstexprError
-from triptych.fingerprint.primitive_tokens import digest
+from triptych.fingerprint.primitive_tokens import UnstableConstexprError, digest
 from triptych.fingerprint.tokens import Walk, token
 
 

@@ -6,7 +6,7 @@ import pkgutil
 from pathlib import Path
 
 import triptych
-from triptych.fingerprint.toolchain import own_files
+from triptych.fingerprint.releases import own_files
 
 
 def test_the_digest_is_of_modules() -> None:

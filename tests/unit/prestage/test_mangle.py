@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from triptych.prestage.mangle import mangle, mangled
+from triptych.prestage.scopes import mangle, mangled
 
 QUALIFIED = [
     ("f", "__x"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.support.interpreters import SubinterpreterError, check_interpreter
+from triptych.support.forking import SubinterpreterError, check_interpreter
 
 
 def test_only_the_main_interpreter_goes_on() -> None:

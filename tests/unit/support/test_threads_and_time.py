@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from triptych.support.cpu_time import cpu_seconds
-from triptych.support.processors import processor_model, processors
+from triptych.support.processors import cpu_seconds, processor_model, processors
 from triptych.support.stacks import on_large_stack
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.modules import SerializedModule
-from triptych.objectstage.call import load
-from triptych.objectstage.codegen import codegen
+from triptych.objectstage.codegen import codegen, load
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Leaf, Loaded, Lowered, Traced

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.unit.targets.build import CPU, traced
-from triptych.objectstage.call import load
-from triptych.objectstage.codegen import codegen
+from triptych.objectstage.codegen import codegen, load
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions
 

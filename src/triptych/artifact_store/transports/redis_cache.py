@@ -9,8 +9,7 @@ import os
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from triptych.artifact_store.directory import Part
-from triptych.artifact_store.owners import check_owner
+from triptych.artifact_store.directory import Part, check_owner
 from triptych.artifact_store.record import NotAnEntry
 from triptych.support.forking import import_late
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from triptych.compat.errors import CudaCallError
 from triptych.compat.modelled_gpu import ModelledGpu, modelled_gpu
 from triptych.cute.tracing.eager import eager
-from triptych.interop.recorded_calls import RECORDERS
+from triptych.interop.streams import RECORDERS
 
 _NUMBERS = itertools.count(0x2000, 16)
 _MOMENTS: dict[int, float] = {}

@@ -16,7 +16,7 @@ import torch.utils._device as default_device
 from torch.overrides import TorchFunctionMode
 
 from triptych.compat.torch_on_cpu.placement import CPU, GPU, is_placed, map_tensors, means_gpu, place, tensors_in
-from triptych.interop.recorded_calls import RECORDERS
+from triptych.interop.streams import RECORDERS
 
 # Products of half-precision matrices as a GPU computes them: factors as they are, sums in float32, one rounding.
 # The CPU's own may sum in half precision, and then disagrees with kernels that are right.

@@ -19,8 +19,7 @@ import torch
 from triptych.compat.errors import CudaCallError
 from triptych.compat.torch_on_cpu.placement import GPU, tensors_in
 from triptych.driver.compiling import CompiledFunction
-from triptych.interop.recorded_calls import RECORDERS
-from triptych.interop.streams import DEFAULT
+from triptych.interop.streams import DEFAULT, RECORDERS
 from triptych.support.config import override
 
 _HANDLES = itertools.count(0x1000, 16)

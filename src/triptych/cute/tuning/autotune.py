@@ -12,7 +12,7 @@ from triptych.cute.tuning.timing import JitArguments, benchmark
 from triptych.cute.tuning.trying import try_all
 from triptych.driver.jitting import JitFunction
 from triptych.metastage.arguments.specs import bind
-from triptych.metastage.trace.call_errors import ArgumentBindingError
+from triptych.metastage.trace.errors import ArgumentBindingError
 from triptych.support.tracebacks import caller
 
 

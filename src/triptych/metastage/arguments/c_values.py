@@ -13,7 +13,7 @@ from typing import Any
 
 from triptych.ir.types import is_float, is_integer, type_text
 from triptych.metastage.arguments.argument_kinds import Received
-from triptych.metastage.trace.call_errors import ArgumentKindError
+from triptych.metastage.trace.errors import ArgumentKindError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.scalars import NUMERIC_CLASSES
 from triptych.stages import Leaf

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from triptych.metastage.trace import locations
-from triptych.metastage.trace.call_errors import ReturnValueError
+from triptych.metastage.trace.errors import ReturnValueError
 from triptych.metastage.values.aggregates import take_apart
 from triptych.metastage.values.describing import describe
 from triptych.metastage.values.scalars import Numeric, as_number

@@ -25,7 +25,7 @@ from triptych.metastage.arguments.events import EVENT, is_event_class
 from triptych.metastage.arguments.part_annotations import is_annotation_of_parts, part_annotations
 from triptych.metastage.arguments.streams import STREAM
 from triptych.metastage.control_flow.static_parts import Static, attributes, static_part
-from triptych.metastage.trace.call_errors import ArgumentBindingError, ArgumentKindError
+from triptych.metastage.trace.errors import ArgumentBindingError, ArgumentKindError
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.aggregates import Parts, list_parts, take_apart
 from triptych.metastage.values.binding_time import STATIC_INTEGERS, Constexpr, keeps_integers

@@ -23,7 +23,7 @@ from triptych.metastage.trace import effects, locations
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.trace.user_code import HEAP_TYPE, is_own, is_own_module, is_user_class, is_user_function
 from triptych.stages import Found
-from triptych.support.set_order import has_own_order
+from triptych.support.instances import has_own_order
 
 _SETS = (set, frozenset, weakref.WeakSet)
 _ORDER = "tracing shows the order of a set, which is another one in each process"

@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 
-from triptych.diagnostics.stop_errors import BreakPlaceError
+from triptych.diagnostics.runtime_errors import BreakPlaceError
 from triptych.metastage.debugger.breakpoint_setting import BreakPlace, break_place
 from triptych.metastage.debugger.breakpoints import SITES
 from triptych.support.config import config

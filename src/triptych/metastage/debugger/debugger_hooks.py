@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from triptych.diagnostics.stop_errors import DeviceBreakpointError
+from triptych.diagnostics.runtime_errors import DeviceBreakpointError
 from triptych.hooks import PythonHooks
 from triptych.metastage.debugger.breakpoint_setting import break_place
 from triptych.metastage.debugger.breakpoints import new_site

@@ -10,7 +10,7 @@ from triptych.diagnostics.kernel_errors import LaunchShapeError
 from triptych.ir.launch import EVENT_OPTIONS
 from triptych.metastage.arguments.events import is_event
 from triptych.metastage.kernels.launch_shape import dimensions_of, static_dimensions
-from triptych.metastage.trace.call_errors import ArgumentBindingError
+from triptych.metastage.trace.errors import ArgumentBindingError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.describing import describe
 from triptych.metastage.values.scalars import Numeric

@@ -34,9 +34,8 @@ from triptych.metastage.kernels.kernel_arguments import kernel_argument
 from triptych.metastage.kernels.launch_options import LaunchKeywords, LaunchOptions
 from triptych.metastage.kernels.launch_shape import LaunchShape, static_dimensions
 from triptych.metastage.trace import locations
-from triptych.metastage.trace.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
 from triptych.metastage.trace.checks import check
-from triptych.metastage.trace.errors import LeakedValueError
+from triptych.metastage.trace.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
 from triptych.metastage.trace.symbols import symbol
 from triptych.metastage.trace.trace import KernelBody, Region, Trace, place
 from triptych.metastage.trace.user_warnings import warn_here

@@ -27,7 +27,7 @@ from triptych.metastage.trace.loop_carried_attributes import LoopCarriedAttribut
 from triptych.metastage.trace.progress import Progress
 from triptych.stages import Found, Rewritten
 from triptych.support.device_model import COMMON, DeviceModel
-from triptych.support.recursion import TooDeepError
+from triptych.support.parsing import TooDeepError
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
 

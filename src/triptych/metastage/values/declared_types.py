@@ -7,7 +7,7 @@ names a type ask here.
 
 from __future__ import annotations
 
-from triptych.metastage.trace.call_errors import DeclaredTypeError
+from triptych.metastage.trace.errors import DeclaredTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values import promotion
 from triptych.metastage.values.describing import describe

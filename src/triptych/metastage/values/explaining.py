@@ -16,8 +16,13 @@ from typing import Any
 
 from triptych.diagnostics.likely_mistakes import MODULES, NAMES, MissingAttributeError, missing_attribute
 from triptych.metastage.trace import locations
-from triptych.metastage.trace.call_errors import NotCallableError, UndefinedNameError, UnpackingError
-from triptych.metastage.trace.errors import OperandTypeError, StaticRequiredError
+from triptych.metastage.trace.errors import (
+    NotCallableError,
+    OperandTypeError,
+    StaticRequiredError,
+    UndefinedNameError,
+    UnpackingError,
+)
 from triptych.metastage.values.scalars import NUMERIC_CLASSES
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError

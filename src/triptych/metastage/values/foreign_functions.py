@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 from triptych.diagnostics.likely_mistakes import MATHEMATICS, missing_attribute
-from triptych.metastage.trace.call_errors import ForeignFunctionError
+from triptych.metastage.trace.errors import ForeignFunctionError
 from triptych.metastage.trace.trace import place
 
 _ARITHMETIC = "add subtract multiply divide true_divide floor_divide remainder divmod power negative positive absolute"

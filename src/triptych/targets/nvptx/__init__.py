@@ -9,7 +9,7 @@ from types import ModuleType
 
 from triptych.ir.llvm.worker import shared_pool
 from triptych.objectstage.exports import DeviceCode, Export
-from triptych.objectstage.line_tables import LINE_TABLES
+from triptych.objectstage.lower import LINE_TABLES
 from triptych.objectstage.target import Target, TargetFamily, host_target
 from triptych.stages import Compiled
 from triptych.support.device_model import DeviceModel

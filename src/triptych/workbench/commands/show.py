@@ -21,7 +21,7 @@ import triptych
 from triptych.compat import activate
 from triptych.cute.runtime.fake_tensors import argument
 from triptych.fingerprint.releases import LOOKED_AT
-from triptych.metastage.trace.call_errors import ArgumentBindingError
+from triptych.metastage.trace.errors import ArgumentBindingError
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import did_you_mean, did_you_mean_file
 from triptych.support.parsing import parse_expression

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.ir.errors import LoweringError
-from triptych.objectstage.line_tables import LINE_TABLES
-from triptych.objectstage.lower import lower
+from triptych.objectstage.lower import LINE_TABLES, lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Compiled
 from triptych.support.timeline import during

@@ -15,7 +15,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.interop import dlpack, torch_fields
+from triptych.interop import dlpack, torch_tensors
 from triptych.support.errors import TriptychError
 
 torch = pytest.importorskip("torch")
@@ -249,7 +249,7 @@ def test_the_counter_of_this_torch_is_found() -> None:
     """Every time: what lies between the fields of torch is what was in memory before."""
     kept = [torch.randn(number) for number in range(60)]
     for number in range(60):
-        fields = torch_fields.torch_fields.__wrapped__()
+        fields = torch_tensors.torch_fields.__wrapped__()
         assert fields is not None
         assert fields.counter > 0
         kept[number] = torch.randn(7 * number + 1)

@@ -137,7 +137,7 @@ def test_a_class_of_its_own_is_asked() -> None:
 def test_torch_is_read_natively() -> None:
     """Where the fields of this version are not found, tensors go the long way, which takes twenty times as long."""
     torch_or_skip()
-    fields = sys.modules["triptych.interop.torch_fields"].torch_fields()
+    fields = sys.modules["triptych.interop.torch_tensors"].torch_fields()
     assert fields is not None
     assert fields.negative.bit_count() == 1
 

@@ -13,7 +13,7 @@ from triptych import cute
 from triptych.cute import testing
 from triptych.cute.tracing.errors import TensorError
 from triptych.cute.tuning.trying import TuningWarning
-from triptych.metastage.trace.call_errors import ArgumentBindingError
+from triptych.metastage.trace.errors import ArgumentBindingError
 
 
 def test_mean_is_in_microseconds() -> None:

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.metastage.trace.call_errors import ArgumentBindingError, KernelCallError
-from triptych.metastage.trace.errors import StaticRequiredError
+from triptych.metastage.trace.errors import ArgumentBindingError, KernelCallError, StaticRequiredError
 from triptych.prestage.errors import NoSourceError
 
 

@@ -15,8 +15,7 @@ import triptych as tt
 from tests.support.examples import examples
 from triptych import cute
 from triptych.diagnostics.runtime_errors import ArgumentTypeError
-from triptych.metastage.trace.call_errors import ArgumentKindError
-from triptych.metastage.trace.errors import DynamicMutationError
+from triptych.metastage.trace.errors import ArgumentKindError, DynamicMutationError
 
 
 @tt.jit

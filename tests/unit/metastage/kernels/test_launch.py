@@ -18,8 +18,7 @@ from triptych.diagnostics.kernel_errors import LaunchShapeError
 from triptych.diagnostics.runtime_errors import ArgumentTypeError
 from triptych.interop.streams import StreamError
 from triptych.ir.errors import LoweringError
-from triptych.metastage.trace.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
-from triptych.metastage.trace.errors import LeakedValueError
+from triptych.metastage.trace.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
 from triptych.metastage.trace.trace import active
 from triptych.support.errors import TriptychError
 from triptych.support.warnings import TriptychWarning

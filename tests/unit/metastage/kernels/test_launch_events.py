@@ -11,7 +11,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.compat.cuda_bindings import driver, runtime
-from triptych.metastage.trace.call_errors import ArgumentBindingError
+from triptych.metastage.trace.errors import ArgumentBindingError
 
 
 class Event:

@@ -1,3 +1,3 @@
-from triptych.support.interpreters import check_interpreter
+from triptych.support.forking import check_interpreter
 
 check_interpreter(1)

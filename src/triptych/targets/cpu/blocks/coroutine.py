@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 
-from triptych.diagnostics.check_facts import pack
+from triptych.diagnostics.check_errors import pack
 from triptych.diagnostics.kernel_errors import DeadlockError
 from triptych.ir.builder import FACTS_ATTRIBUTE
 from triptych.ir.handles import Attribute, Module, Operation, Value

@@ -14,7 +14,7 @@ from typing import Any
 
 from triptych.interop.dlpack import ELEMENT_CODES, TensorView, array_type, describing_function, is_masked
 from triptych.interop.foreign_arrays import foreign_array, offers_array
-from triptych.interop.torch_fields import TorchFields, is_torch, torch_fields
+from triptych.interop.torch_tensors import TorchFields, is_torch, torch_fields
 from triptych.support.forking import import_late
 
 MOST_TYPES = 31

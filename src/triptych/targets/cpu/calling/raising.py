@@ -9,8 +9,7 @@ import ctypes
 import struct
 from collections.abc import Sequence
 
-from triptych.diagnostics.check_errors import CHECK_ERRORS
-from triptych.diagnostics.check_facts import unpack
+from triptych.diagnostics.check_errors import CHECK_ERRORS, unpack
 from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentRangeError, ArgumentTypeError
 from triptych.interop.dlpack import DLTensor
 from triptych.ir.signature import read_leaves

@@ -18,8 +18,7 @@ from triptych.diagnostics.tensor_errors import (
 from triptych.driver.boundary import for_user
 from triptych.interop.dlpack import PACKED_ELEMENTS, TensorView, is_array, is_masked, passing_view
 from triptych.interop.foreign_arrays import foreign_array, is_foreign_array
-from triptych.interop.torch_fields import is_torch, torch_fields
-from triptych.interop.torch_tensors import check_settled, count_change, exporting
+from triptych.interop.torch_tensors import check_settled, count_change, exporting, is_torch, torch_fields
 from triptych.interop.torch_tracers import check_untraced
 from triptych.stages import Leaf
 from triptych.support.errors import TriptychError

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import BuiltinFunctionType
 from typing import TextIO
 
-from triptych.diagnostics.stop_errors import NobodyAnswersError
+from triptych.diagnostics.runtime_errors import NobodyAnswersError
 from triptych.support.config import process_environment
 from triptych.support.source import Span
 

@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import replace
 
-from triptych.diagnostics.check_facts import unpack
+from triptych.diagnostics.check_errors import unpack
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.exports import Export, ExportError
 from triptych.stages import Compiled, Lowered, Traced

@@ -13,8 +13,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from triptych.diagnostics.exported_errors import ExportedCallError
-from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentTypeError
+from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentTypeError, ExportedCallError
 from triptych.diagnostics.tensor_errors import ArgumentTensorError, read_only_argument
 from triptych.driver.boundary import for_user
 from triptych.interop.dlpack import DLTensor, TensorView, passing_view

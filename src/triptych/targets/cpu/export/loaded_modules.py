@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from triptych.diagnostics.exported_errors import ExportedModuleError, MissingFunctionError
+from triptych.diagnostics.runtime_errors import ExportedModuleError, MissingFunctionError
 from triptych.driver.boundary import for_user
 from triptych.ir import bindings
 from triptych.ir.errors import CodegenError

@@ -7,9 +7,8 @@ import json
 from dataclasses import asdict
 
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.entry import Entry
-from triptych.artifact_store.record import NotAnEntry
-from triptych.driver.sealing import SealedError
+from triptych.artifact_store.record import Entry, NotAnEntry
+from triptych.driver.cache_misses import SealedError
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.support.config import config
 from triptych.targets.cpu.abi.host import host_info

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from triptych.diagnostics.check_facts import tables, unpack
+from triptych.diagnostics.check_errors import tables, unpack
 from triptych.diagnostics.kernel_errors import DeadlockError, MbarrierError
 from triptych.sanitizer.pipeline_protocol import explained
 from triptych.support.errors import TriptychError

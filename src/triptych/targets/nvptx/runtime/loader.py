@@ -16,7 +16,7 @@ from triptych.diagnostics.tensor_errors import ArgumentTensorError
 from triptych.driver.boundary import for_user
 from triptych.interop.dlpack import GPU
 from triptych.interop.streams import current_stream, stream_handle
-from triptych.objectstage.call import load_host
+from triptych.objectstage.codegen import load_host
 from triptych.objectstage.launch_code import NO_KERNEL, LaunchRecord
 from triptych.stages import Compiled, Leaf, Loaded
 from triptych.targets.nvptx.description.errors import DriverError, NoGpuError

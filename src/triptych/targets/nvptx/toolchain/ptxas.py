@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.entry import JSON, Entry
-from triptych.artifact_store.record import NotAnEntry
+from triptych.artifact_store.record import JSON, Entry, NotAnEntry
 from triptych.support.config import config
 from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions, refused

@@ -15,8 +15,13 @@ import triptych as tt
 from triptych import cute
 from triptych.compat import exported_layouts
 from triptych.cute.runtime import find_runtime_libraries, load_module, make_fake_compact_tensor, make_fake_stream
-from triptych.diagnostics.exported_errors import ExportedCallError, ExportedModuleError, MissingFunctionError
-from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentTypeError
+from triptych.diagnostics.runtime_errors import (
+    ArgumentCountError,
+    ArgumentTypeError,
+    ExportedCallError,
+    ExportedModuleError,
+    MissingFunctionError,
+)
 from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, ReadOnlyTensorError
 from triptych.ir import bindings
 from triptych.targets.cpu.calling.scalars import SCALARS

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.targets.build import function, lowered
-from triptych.diagnostics.check_errors import CHECK_ERRORS
-from triptych.diagnostics.check_facts import pack
+from triptych.diagnostics.check_errors import CHECK_ERRORS, pack
 from triptych.diagnostics.runtime_errors import AssertionFailedError, DivisionByZeroError
 from triptych.ir.errors import LoweringError
 from triptych.support.source import Span

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.diagnostics.check_facts import pack
+from triptych.diagnostics.check_errors import pack
 from triptych.diagnostics.kernel_errors import DeadlockError
 from triptych.support.source import Span
 from triptych.targets.cpu.abi.abi import WAITING_WORDS

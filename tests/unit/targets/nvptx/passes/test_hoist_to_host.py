@@ -21,8 +21,7 @@ from triptych.ir.modules import SerializedModule, copy_module, operations_named
 from triptych.ir.passes import run_passes
 from triptych.ir.signature import Signature, attach_signature
 from triptych.kernel_ir.transforms.divisor_checks import place_divisor_checks
-from triptych.objectstage.call import load
-from triptych.objectstage.codegen import codegen
+from triptych.objectstage.codegen import codegen, load
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import PassSpec

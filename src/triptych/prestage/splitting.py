@@ -1,7 +1,8 @@
-"""Long expressions: a row of hundreds of operands becomes a function of statements, called where the row was.
+"""Splitting of deep syntax trees: long rows of operands and long chains of `elif` become rows of statements.
 
-A sum of n terms is a tree n deep, and `a and b and …` would be n regions inside each other. As statements they are
-flat: each part of a sum is a statement, and an operand that decides is an early `return`.
+A row of hundreds of operands becomes a function of statements, called where the row was. The parser nests every `elif`
+in the `else` before it, so regions would be as deep as a chain is long: a long chain becomes a block in which each `if`
+leaves when its test held; early exits are cheap to have many of (see `statements`).
 """
 
 from __future__ import annotations
@@ -9,8 +10,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from triptych.prestage import build, sizes
-from triptych.prestage.walking import descendants
+from triptych.prestage import build
+from triptych.prestage.scopes import SCOPES
+from triptych.prestage.walking import children, descendants
+
+MOST_NESTED = 16
+"""Early exits, `elif`s and lazy operands in a row that become regions inside each other: each takes seven frames of
+Python's stack while tracing."""
+
+MOST_TERMS = 64
+"""Binary operators in a row that stay one expression: visitors, and Python's compiler, take a few frames for each."""
+
+MOST_IN_A_SCOPE = 64
+"""Branches and loops after each other that become functions in one scope: Python's compiler takes quadratic time."""
 
 _VALUE, _LEFT, _RIGHT = "_tt_value", "_tt_left", "_tt_right"
 
@@ -25,13 +37,13 @@ def is_long(node: LongExpression) -> bool:
 def _length(node: LongExpression) -> bool:
     match node:
         case ast.BinOp():
-            return len(_spine(node)) > sizes.MOST_TERMS
+            return len(_spine(node)) > MOST_TERMS
         case ast.BoolOp():
-            return len(node.values) > sizes.MOST_NESTED
+            return len(node.values) > MOST_NESTED
         case ast.Compare():
-            return len(node.ops) > sizes.MOST_NESTED
+            return len(node.ops) > MOST_NESTED
         case ast.IfExp():
-            return len(_choices(node)) > sizes.MOST_NESTED
+            return len(_choices(node)) > MOST_NESTED
 
 
 def as_function(node: LongExpression, called: str) -> ast.FunctionDef:
@@ -64,7 +76,7 @@ def _choices(node: ast.IfExp) -> list[ast.IfExp]:
 
 
 def _sum(node: ast.BinOp) -> Iterator[ast.stmt]:
-    spine, most = _spine(node), sizes.MOST_TERMS
+    spine, most = _spine(node), MOST_TERMS
     for before, after in zip(spine[most - 1 :: most], spine[most::most], strict=False):
         yield build.at(build.assign(_VALUE, before), before)
         after.left = build.at(build.name(_VALUE), before)
@@ -97,3 +109,53 @@ def _choice(node: ast.IfExp) -> Iterator[ast.stmt]:
     for choice in choices:
         yield build.at(ast.If(choice.test, [ast.Return(choice.body)], []), choice.test)
     yield build.at(ast.Return(choices[-1].orelse), choices[-1].orelse)
+
+
+class LeavableBlock(ast.stmt):
+    """Statements that a `Leave` among them goes to the end of."""
+
+    _fields = ("body",)
+
+    body: list[ast.stmt]
+
+
+class Leave(ast.stmt):
+    """A jump to the end of `block`."""
+
+    _fields = ()
+
+    block: LeavableBlock
+
+
+def flatten_chains(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements, and those below them but for nested functions and classes, with their long chains made flat."""
+    flat = [_flattened(statement) for statement in statements]
+    pending: list[ast.AST] = list(flat)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, SCOPES):
+            continue
+        for field in ("body", "orelse"):
+            if field in node._fields and isinstance(node, ast.stmt | ast.match_case):
+                setattr(node, field, [_flattened(statement) for statement in getattr(node, field)])
+        pending += [child for child in children(node) if isinstance(child, ast.stmt | ast.match_case)]
+    return flat
+
+
+def _flattened(statement: ast.stmt) -> ast.stmt:
+    arms: list[ast.If] = []
+    rest: list[ast.stmt] = [statement]
+    while len(rest) == 1 and isinstance(rest[0], ast.If):
+        arms.append(rest[0])
+        rest = rest[0].orelse
+    if len(arms) <= MOST_NESTED:
+        return statement
+    block = ast.copy_location(LeavableBlock(), statement)
+    block.body = []
+    for arm in arms:
+        leave = ast.copy_location(Leave(), arm.body[-1])
+        leave.block = block
+        arm.body, arm.orelse = [*arm.body, leave], []
+        block.body.append(arm)
+    block.body += rest
+    return block
