@@ -107,7 +107,7 @@ def _made(tests: Iterable[str], bound: Mapping[str, object]) -> Guard:
     namespace = dict(bound)
     exec(compile(text, "<guard>", "exec"), namespace)
     unchanged = namespace["unchanged"]
-    assert callable(unchanged)
+    assert callable(unchanged), "the compiled text defines a function"
     return Guard(unchanged, tuple(tests), bound)
 
 

@@ -271,7 +271,7 @@ def _atomic(block: BlockState, instruction: Instruction) -> Run:
         values = [read() for read in readers]
         before = np.zeros(block.threads, dtype)
         for room, chosen, addresses in _rooms(block, space, address(), mask):
-            assert not room.is_private
+            assert not room.is_private, "atomics act on shared or global memory"
             _, places = room.places(addresses, block.numbers[chosen], size)
             words = room.words(size).view(dtype)[0]
             for thread, at in zip(block.numbers[chosen], places, strict=True):

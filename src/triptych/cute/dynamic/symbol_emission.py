@@ -135,7 +135,7 @@ class Emitter:
 def _above_zero(extent: Numeric) -> Numeric:
     """The same number, once it has been checked."""
     trace = active()
-    assert trace is not None
+    assert trace is not None, "symbols are emitted into a trace"
     divisor = checked_divisor(
         trace,
         extent.info,

@@ -104,7 +104,7 @@ def _emitter() -> Emitter:
         if region not in emitters:
             emitters[region] = Emitter(found)
         found = emitters[region]
-    assert found is not None
+    assert found is not None, "a trace has a region"
     return found
 
 
@@ -155,7 +155,7 @@ def _name(n: Numeric) -> str:
 def _trace_of(n: Numeric) -> Trace:
     n.ir_value()  # raises where the number may not be used
     trace = active()
-    assert trace is not None
+    assert trace is not None, "a number with an IR value belongs to a trace"
     return trace
 
 

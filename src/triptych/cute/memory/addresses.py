@@ -143,7 +143,7 @@ def parted_offset(offset: Int) -> tuple[int, Int]:
     """The constant term of an offset, and the rest."""
     if isinstance(offset, int):
         return offset, 0
-    assert isinstance(offset, SymInt)
+    assert isinstance(offset, SymInt), "an offset that is no int is symbolic"
     known = dict(offset.terms).get((), 0)
     return known, offset - known
 

@@ -132,7 +132,7 @@ def _cache_attributes(trace: Trace, pointer: Addressed, hints: Hints, mode: str)
         return {}
     found: dict[str, Any] = {}
     if hints.priority not in (None, CacheEvictionPriority.EVICT_NORMAL):
-        assert hints.priority is not None
+        assert hints.priority is not None, "None is excluded above"
         found["triptych.cache"] = trace.builder.string(f"L1::{hints.priority.value}")
     elif mode:
         found["triptych.cache"] = trace.builder.string(mode)

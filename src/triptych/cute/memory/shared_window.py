@@ -24,7 +24,7 @@ RANK_BIT = 24
 
 def shared_start(trace: Trace) -> Value:
     """Where the shared memory of the block starts."""
-    assert trace.device is not None
+    assert trace.device is not None, "only device code has shared memory"
     trace.device.declare_shared(trace.location())
     return trace.value("llvm.mlir.addressof", (), _POINTER, {"global_name": trace.builder.attribute(f"@{SHARED}")})
 

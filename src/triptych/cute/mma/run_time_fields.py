@@ -77,7 +77,7 @@ def _variable(trace: Trace, kernel: KernelBody, owner: object, field: object, *,
 def _at_start(trace: Trace, kernel: KernelBody) -> Iterator[None]:
     """Emit what the whole kernel sees."""
     insertion, region = trace.builder.insertion, trace.region
-    assert kernel.region is not None
+    assert kernel.region is not None, "a kernel that is being traced has a region"
     trace.builder.insertion, trace.region = trace.builder.at_start(trace.entry), kernel.region
     try:
         yield

@@ -160,7 +160,7 @@ class TiledMma(StaticExpression):
 
     def _tiled(self, modes: tuple[int, int], tv: Layout) -> Layout:
         distributed = self.distribute(make_layout(tuple(map(self.get_tile_size, modes))), modes, tv)
-        assert isinstance(distributed, Layout)
+        assert isinstance(distributed, Layout), "distributing a layout gives a layout"
         return tiled_thread_values(distributed, self.thr_layout_vmnk, 1 + modes[0], 1 + modes[1])
 
     def _shape(self, modes: tuple[int, int], tv: Layout, shape: IntTuple) -> Any:

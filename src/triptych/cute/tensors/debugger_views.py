@@ -168,7 +168,7 @@ class _Elements:
 
 def _modes(layout: AnyLayout) -> Sequence[Any]:
     outer = layout.outer if isinstance(layout, ComposedLayout) else layout
-    assert isinstance(outer, Layout)
+    assert isinstance(outer, Layout), "the outer layout of a composition is plain"
     return [outer[i] for i in range(rank(outer))] if isinstance(outer.shape, tuple) else [outer]
 
 

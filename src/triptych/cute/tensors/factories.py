@@ -153,7 +153,7 @@ def _reach(layout: AnyLayout) -> Int:
     if isinstance(inner, Layout):
         return cosize(inner)
     block = 1 << (inner.bits + inner.base + abs(inner.shift))
-    assert not isinstance(layout.offset, tuple)
+    assert not isinstance(layout.offset, tuple), "the offset before a swizzle is one number"
     reach: Int = (layout.offset + cosize(layout) + block - 1) // block * block
     return reach
 

@@ -223,7 +223,7 @@ class Tensor(NumpyHints):
         """The tensor of another layout that begins `offset` after this one."""
         if not isinstance(self.iterator, Pointer):
             return Tensor(tuple_add(self.iterator, offset), layout)
-        assert not isinstance(offset, tuple)
+        assert not isinstance(offset, tuple), "a pointer advances by one number"
         return Tensor(self.iterator.advanced(offset), layout)
 
     # whole tensors ----------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ class _Lanes:
 
     def operation(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> Any:
         """A run-time check holds when it holds for every element."""
-        assert name == "cf.assert"
+        assert name == "cf.assert", "the only operation without a result is a check"
         holds = [all_of(self._trace, vector) for vector in operands]
         return self._trace.operation(name, holds, attributes=attributes)
 

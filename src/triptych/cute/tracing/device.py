@@ -52,14 +52,14 @@ def device_function(function: Callable[P, R]) -> Callable[P, R]:
 def device_trace() -> Trace:
     """The trace, inside a `device_function`."""
     trace = active()
-    assert trace is not None
+    assert trace is not None, "a device function is called in a trace"
     return trace
 
 
 def kernel_body() -> KernelBody:
     """The kernel that is being traced, inside a `device_function`."""
     kernel = device_trace().kernel
-    assert kernel is not None
+    assert kernel is not None, "a device function is called in a kernel"
     return kernel
 
 

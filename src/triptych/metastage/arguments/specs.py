@@ -24,7 +24,7 @@ from triptych.metastage.arguments.c_values import c_values
 from triptych.metastage.arguments.events import EVENT, is_event_class
 from triptych.metastage.arguments.part_annotations import is_annotation_of_parts, part_annotations
 from triptych.metastage.arguments.streams import STREAM
-from triptych.metastage.control_flow.static_parts import Static, attributes, static_part
+from triptych.metastage.control_flow.static_parts import StaticKey, attributes, static_part
 from triptych.metastage.trace.errors import ArgumentBindingError, ArgumentKindError
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.aggregates import Parts, list_parts, take_apart
@@ -421,5 +421,5 @@ def _with_other_attributes(parts: Parts, value: object) -> Parts:
     held = attributes(value)
     if len(held) == len(parts.labels):
         return parts
-    static = tuple((name, Static(other)) for name, other in held.items() if f".{name}" not in parts.labels)
+    static = tuple((name, StaticKey(other)) for name, other in held.items() if f".{name}" not in parts.labels)
     return parts._replace(key=(*parts.key, *static))

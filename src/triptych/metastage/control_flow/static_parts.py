@@ -54,7 +54,7 @@ def _is_frozen(kind: type) -> bool:
     return parameters is not None and parameters.frozen and kind.__bases__ == (object,)
 
 
-class Static:
+class StaticKey:
     """A static object in a key: told apart by `identity`, and known by its content where keys outlive the process."""
 
     __slots__ = ("_identity", "value")
@@ -67,7 +67,7 @@ class Static:
         return self.value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Static) and self._identity == other._identity
+        return isinstance(other, StaticKey) and self._identity == other._identity
 
     def __hash__(self) -> int:
         return hash(self._identity)
@@ -103,7 +103,7 @@ def _slots(cls: type) -> tuple[str, ...]:
 def static_part(value: Any, parts_of: Callable[[Any], Sequence[Any]], parts: Sequence[Any]) -> tuple[Any, ...]:
     """What distinguishes two objects that have equal parts; a class may say it by `__cache_key__`."""
     if hasattr(type(value), "__cache_key__"):
-        return (Static(value.__cache_key__()),)
+        return (StaticKey(value.__cache_key__()),)
     state = attributes(value)
     marked = {name: _marked(held, parts) for name, held in state.items()}
     returned = _ask_again(value, marked, parts_of)
@@ -137,9 +137,9 @@ def _marked(held: Any, parts: Sequence[Any], depth: int = 0) -> Any:
 def _pattern(held: Any, marked: Any, returned: Sequence[Any]) -> Any:
     """The object without what is dynamic in it."""
     if marked is held:
-        return Static(held)
+        return StaticKey(held)
     if type(marked) is _Mark:
-        return DYNAMIC if any(marked is part for part in returned) else Static(held)
+        return DYNAMIC if any(marked is part for part in returned) else StaticKey(held)
     if type(held) is dict:
-        return (dict, *((Static(name), _pattern(held[name], marked[name], returned)) for name in held))
+        return (dict, *((StaticKey(name), _pattern(held[name], marked[name], returned)) for name in held))
     return (type(held), *(_pattern(*pair, returned) for pair in zip(held, marked, strict=True)))

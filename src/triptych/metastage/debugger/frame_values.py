@@ -156,7 +156,7 @@ _CLASSES: dict[type, Any] = {bool: SeenBool, int: SeenInt, float: SeenFloat}
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ShownParts:
     """A tuple, list or dictionary of shown values."""
 
     parts: Sequence[Shown]

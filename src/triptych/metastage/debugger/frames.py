@@ -17,7 +17,7 @@ from triptych.hooks import DEAD, UNDEFINED
 from triptych.metastage.control_flow.variables import Partial, Pending
 from triptych.metastage.debugger.breakpoints import StopFrame
 from triptych.metastage.debugger.debug_variables import DebugVariables
-from triptych.metastage.debugger.frame_values import Attributes, Kept, Missing, Parts, Shown
+from triptych.metastage.debugger.frame_values import Attributes, Kept, Missing, Shown, ShownParts
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.user_code import is_own
 from triptych.metastage.values.aggregates import as_expression, is_dynamic_expression, may_have_values
@@ -134,10 +134,10 @@ def _taken_apart(value: Any, snapshot: DebugVariables, depth: int) -> Shown:
     if isinstance(value, tuple | list):
         kind = type(value)
         rebuild: Callable[[Any], Any] = kind._make if hasattr(kind, "_make") else kind
-        return Parts([shown(part, snapshot, depth) for part in value], rebuild)
+        return ShownParts([shown(part, snapshot, depth) for part in value], rebuild)
     if type(value) is dict:
         keys = list(value)
         parts = [shown(part, snapshot, depth) for part in value.values()]
-        return Parts(parts, lambda values: dict(zip(keys, values, strict=True)))
+        return ShownParts(parts, lambda values: dict(zip(keys, values, strict=True)))
     attributes = {name: shown(part, snapshot, depth) for name, part in _attributes(value).items()}
     return Attributes(type(value).__name__, attributes, is_own(type(value)))

@@ -135,7 +135,7 @@ def cases_of(given: object) -> dict[str, Mapping[str, Any]]:
         return {USUAL: {}}
     if isinstance(given, Mapping):
         return {str(name): dict(case) for name, case in given.items()}
-    assert isinstance(given, Sequence)
+    assert isinstance(given, Sequence), "CASES is a dictionary or a list"
     return {", ".join(f"{key}={value}" for key, value in case.items() if key != BENCH): dict(case) for case in given}
 
 

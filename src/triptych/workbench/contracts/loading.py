@@ -66,8 +66,8 @@ def _problem(file: Path) -> Any:
         beside = file.parent / name
         if beside.is_file() and beside != file:
             spec = importlib.util.spec_from_file_location("triptych_problem", beside)
-            assert spec is not None
-            assert spec.loader is not None
+            assert spec is not None, "a path with the suffix .py has a spec"
+            assert spec.loader is not None, "a spec of a file has a loader"
             module = importlib.util.module_from_spec(spec)
             sys.modules[spec.name] = module
             spec.loader.exec_module(module)
@@ -109,8 +109,8 @@ def load_contract(path: str | Path, name: str = "triptych_contract") -> Contract
 def load_module(file: Path, name: str) -> ModuleType:
     """Run a file as a module; it is known by its name, so that what it defines can be found again."""
     spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
+    assert spec is not None, "a path with the suffix .py has a spec"
+    assert spec.loader is not None, "a spec of a file has a loader"
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

@@ -108,7 +108,7 @@ def remarks(launch: CountedLaunch, costs: Sequence[LineCosts]) -> list[str]:
 
 def _of_line(costs: LineCosts, *, is_small: bool) -> Iterator[str]:
     counts, line = costs.first, costs.line
-    assert line is not None
+    assert line is not None, "costs without a line get no remarks"
     where = f"{Path(line.file).name}:{line.number}"
     if counts.conflicts > 0:
         each, least = (n / counts.shared_requests for n in (counts.wavefronts, counts.fewest_wavefronts))

@@ -79,7 +79,7 @@ def _stretches(tensors: Sequence[Any], views: Sequence[TensorView]) -> list[_Str
 def _moved(view: TensorView, stretches: Sequence[_Stretch]) -> TensorView:
     """The same tensor in the machine's memory."""
     stretch = max((each for each in stretches if each.start <= view.address), key=lambda each: each.start)
-    assert stretch.room is not None
+    assert stretch.room is not None, "every stretch has been given memory"
     described = DLTensor.from_buffer_copy(DLTensor.from_address(view.__dltensor__))
     described.data, described.offset = stretch.room.base + view.address - stretch.start, 0
     described.device, described.device_number = GPU, 0

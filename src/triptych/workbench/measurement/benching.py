@@ -208,7 +208,7 @@ def _cold(contract: Contract, inputs: list[Any], seconds: float, clock: Clock) -
 def _rates(
     contract: Contract, inputs: list[Any], answer: dict[str, Any], size: int, dtype: str, options: BenchOptions
 ) -> dict[str, Any]:
-    assert contract.work is not None
+    assert contract.work is not None, "rates are asked for where the work is known"
     flops, moved = map(float, contract.work(*inputs))
     median = answer["hot"]["median"]
     found = {"flops": flops, "bytes": moved, "gflops": flops / median / 1e9, "gbytes": moved / median / 1e9}

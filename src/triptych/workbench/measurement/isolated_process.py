@@ -127,7 +127,7 @@ class IsolatedClocks:
         self.cost = HostClock().cost
 
     def seconds(self, call: Call, repeats: int) -> float:
-        assert isinstance(call, IsolatedCandidate)
+        assert isinstance(call, IsolatedCandidate), "these clocks measure isolated candidates only"
         return call.seconds(repeats)
 
     def evict(self) -> None:

@@ -259,7 +259,7 @@ class Measuring:
     def _call(self, number: int) -> Hot:
         if number not in self._calls:
             configured = self.contract.configured
-            assert configured is not None
+            assert configured is not None, "a contract that is tuned has configurations"
             call = Hot(self.contract, configured(self.table.configs[number]), self._inputs)
             call()
             self._calls[number] = call
@@ -269,7 +269,7 @@ class Measuring:
         best = ranked[0] if ranked else None
         for number in ranked[1:]:
             self.doing(f"{MEASURING}{number}")
-            assert best is not None
+            assert best is not None, "the first of the ranked is the best so far"
             sides = self._call(best), self._call(number)
             if in_turns(*sides, self._clock, self.seconds).ratio.estimate < 0:
                 best = number

@@ -70,7 +70,7 @@ def expect(
         if bounds is not None:
             bound = np.broadcast_to(bounds[i], true.shape)
         else:
-            assert tolerance is not None
+            assert tolerance is not None, "without bounds there is a tolerance"
             bound = tolerance.atol + tolerance.rtol * np.abs(np.where(np.isfinite(true), true, 0.0))
         expected.append(Expected(true, array, values_of(array), np.asarray(bound, np.float64)))
     return expected

@@ -162,5 +162,5 @@ def inttoptr(res: Type, arg: Any, **_: object) -> Any:
 
 def ptrtoint(res: Type, arg: Any, **_: object) -> Any:
     """The address of a pointer."""
-    assert not is_float(res)
+    assert not is_float(res), "an address is an integer"
     return wrapped(tracing().value("llvm.ptrtoint", (raw(arg),), type_text(res)))

@@ -138,7 +138,7 @@ class MmaTF32Op(WarpMmaOp):
         super().__init__(TFloat32, TFloat32, Float32, shape_mnk)
 
 
-class _MmaOfBytesOp(WarpMmaOp):
+class _WarpMmaOfBytesOp(WarpMmaOp):
     """Factors of one byte; `b_dtype` only where B has another type than A."""
 
     __slots__ = ()
@@ -155,14 +155,14 @@ class _MmaOfBytesOp(WarpMmaOp):
         super().__init__(ab_dtype, b_dtype or ab_dtype, acc_dtype, shape_mnk)
 
 
-class MmaFP8Op(_MmaOfBytesOp):
+class MmaFP8Op(_WarpMmaOfBytesOp):
     """Products of floats of one byte."""
 
     __slots__ = ()
     factors = (Float8E4M3FN, Float8E5M2)
 
 
-class MmaI8Op(_MmaOfBytesOp):
+class MmaI8Op(_WarpMmaOfBytesOp):
     """Products of integers of one byte."""
 
     __slots__ = ()

@@ -23,7 +23,7 @@ from triptych.targets.cpu.calling.entry_arguments import (
     read_argument,
 )
 from triptych.targets.cpu.calling.entry_results import pack_results, result_texts
-from triptych.targets.cpu.calling.scalars import Scalar, scalar_of
+from triptych.targets.cpu.calling.scalars import BoundaryScalar, scalar_of
 
 _REFUSALS = "".join(raising_function(name, FORMATS[name]) for name in (REFUSE, REFUSE_COUNT, REFUSE_TENSORS))
 _DECLARATIONS = RAISE_TEXT + _REFUSALS + BIG_INT_DECLARATION
@@ -135,12 +135,12 @@ def _texts(signature: Signature) -> str:
     return "".join(text_constant(name, text) for name, text in texts.items())
 
 
-def _returned(results: list[Scalar]) -> str:
+def _returned(results: list[BoundaryScalar]) -> str:
     """The function's result type: MLIR packs several results in a struct."""
     return "i32" if not results else f"!llvm.struct<(i32, {', '.join(scalar.mlir for scalar in results)})>"
 
 
-def _declaration(body: str, kinds: list[Type], results: list[Scalar]) -> str:
+def _declaration(body: str, kinds: list[Type], results: list[BoundaryScalar]) -> str:
     return f'llvm.func @"{body}"({", ".join(map(type_text, kinds))}) -> {_returned(results)}\n'
 
 
@@ -160,7 +160,7 @@ def _conversion(value: str, kind: Type) -> str:
     return f"llvm.trunc {value} : i64 to {text}"
 
 
-def _call(body: str, kinds: list[Type], results: list[Scalar]) -> str:
+def _call(body: str, kinds: list[Type], results: list[BoundaryScalar]) -> str:
     values = ", ".join(f"%passed{i}" for i in range(len(kinds)))
     returned = _returned(results)
     names = ["status", *(f"result{i}" for i in range(len(results)))]

@@ -23,7 +23,7 @@ from triptych.targets.cpu.abi.abi import (
     TENSOR_TAG,
     VIEW_TAG,
 )
-from triptych.targets.cpu.calling.scalars import Scalar
+from triptych.targets.cpu.calling.scalars import BoundaryScalar
 
 FLOAT32_LIMIT = 2.0**128 - 2.0**103
 """The smallest number that is rounded to the infinity of Float32."""
@@ -32,7 +32,7 @@ LIKELY = "weights([2000, 1])"
 BIG_INT_DECLARATION = "llvm.func @TVMFFIBigIntGetContentByteArray(!llvm.ptr) -> !llvm.struct<(ptr, i64)>\n"
 
 
-def read_argument(i: int, leaf: Leaf, scalar: Scalar) -> str:
+def read_argument(i: int, leaf: Leaf, scalar: BoundaryScalar) -> str:
     """The block `^argument<i>`: it defines `%value<i>` or leaves for `^refused`."""
     reader = _read_wide_unsigned if scalar.exceeds_63_bits else _READERS[scalar.kind]
     return f"""
@@ -58,14 +58,14 @@ def _is_integer(i: int) -> str:
   %is_integer{i} = llvm.or %is_int{i}, %is_bool{i} : i1"""
 
 
-def _read_boolean(i: int, scalar: Scalar) -> str:
+def _read_boolean(i: int, scalar: BoundaryScalar) -> str:
     return f"""  %is_bool{i} = llvm.icmp "eq" %tag{i}, %bool_tag : i32
   %whole{i} = llvm.load %place{i} : !llvm.ptr -> i64
   %value{i} = llvm.trunc %whole{i} : i64 to i1
   {_leave(i, f"%is_bool{i}")}"""
 
 
-def _read_integer(i: int, scalar: Scalar) -> str:
+def _read_integer(i: int, scalar: BoundaryScalar) -> str:
     """In range when it survives being narrowed and widened again."""
     widen = "sext" if scalar.kind == "signed" else "zext"
     if scalar.width == 64:
@@ -81,7 +81,7 @@ def _read_integer(i: int, scalar: Scalar) -> str:
     return f"{_is_integer(i)}\n{narrowing}"
 
 
-def _read_float(i: int, scalar: Scalar) -> str:
+def _read_float(i: int, scalar: BoundaryScalar) -> str:
     narrow = (
         f"%value{i} = llvm.bitcast %wide{i} : f64 to f64"
         if scalar.width == 64
@@ -99,7 +99,7 @@ def _read_float(i: int, scalar: Scalar) -> str:
   {_leave(i, f"%accepted{i}")}"""
 
 
-def _check_size(i: int, scalar: Scalar) -> str:
+def _check_size(i: int, scalar: BoundaryScalar) -> str:
     """What would become another kind of number by being rounded does not fit: infinity of a number, a number of NaN."""
     form = FLOAT_FORMATS.get(scalar.traced)
     if form is None and scalar.width == 64:
@@ -132,7 +132,7 @@ def _hexadecimal(number: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
 
 
-def _read_wide_unsigned(i: int, scalar: Scalar) -> str:
+def _read_wide_unsigned(i: int, scalar: BoundaryScalar) -> str:
     """From 2^63 on the value comes as an object of two words, the upper one zero."""
     refused = f"^refused(%any{i}, %dtype{i}, %path{i} : !llvm.ptr, !llvm.ptr, !llvm.ptr)"
     return f"""{_is_integer(i)}

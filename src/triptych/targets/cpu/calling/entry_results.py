@@ -7,7 +7,7 @@ unpacked by a Python wrapper costs several times as much as the call itself.
 from __future__ import annotations
 
 from triptych.targets.cpu.abi.abi import ANY, BOOL_TAG, FLOAT_TAG, INT_TAG, NONE_TAG, PYTHON_OBJECT_TAG
-from triptych.targets.cpu.calling.scalars import Scalar
+from triptych.targets.cpu.calling.scalars import BoundaryScalar
 
 PYTHON_FUNCTIONS = (
     *("PyTuple_New", "PyTuple_SetItem"),
@@ -54,14 +54,14 @@ llvm.func internal @triptych.return_object(%result: !llvm.ptr, %object: !llvm.pt
 """
 
 
-def result_texts(results: list[Scalar]) -> str:
+def result_texts(results: list[BoundaryScalar]) -> str:
     """The functions that `pack_results` calls for these results, besides those of `calling_python`."""
     if len(results) > 1:
         return _TUPLE
     return _BIG_INT if results and results[0].exceeds_63_bits else ""
 
 
-def pack_results(results: list[Scalar]) -> str:
+def pack_results(results: list[BoundaryScalar]) -> str:
     """The end of the entry point: `%result0...` go to `%result`, and the status is returned."""
     if len(results) > 1:
         return _pack_tuple(results)
@@ -82,7 +82,7 @@ def pack_results(results: list[Scalar]) -> str:
 """
 
 
-def _pack_tuple(results: list[Scalar]) -> str:
+def _pack_tuple(results: list[BoundaryScalar]) -> str:
     """The interpreter lock is taken again: a function with loops runs without it."""
     items = "".join(_set_item(i, scalar) for i, scalar in enumerate(results))
     return f"""
@@ -96,7 +96,7 @@ def _pack_tuple(results: list[Scalar]) -> str:
 """
 
 
-def _set_item(i: int, scalar: Scalar) -> str:
+def _set_item(i: int, scalar: BoundaryScalar) -> str:
     maker = {
         "boolean": "PyBool_FromLong",
         "signed": "PyLong_FromLongLong",
@@ -110,7 +110,7 @@ def _set_item(i: int, scalar: Scalar) -> str:
 """
 
 
-def _widen(i: int, scalar: Scalar) -> str:
+def _widen(i: int, scalar: BoundaryScalar) -> str:
     wide = _wide_type(scalar)
     if scalar.mlir == wide:
         return f"  %wide_result{i} = llvm.bitcast %result{i} : {wide} to {wide}"
@@ -118,9 +118,9 @@ def _widen(i: int, scalar: Scalar) -> str:
     return f"  %wide_result{i} = llvm.{operation} %result{i} : {scalar.mlir} to {wide}"
 
 
-def _wide_type(scalar: Scalar) -> str:
+def _wide_type(scalar: BoundaryScalar) -> str:
     return "f64" if scalar.kind == "float" else "i64"
 
 
-def _tag(scalar: Scalar) -> int:
+def _tag(scalar: BoundaryScalar) -> int:
     return {"boolean": BOOL_TAG, "signed": INT_TAG, "unsigned": INT_TAG, "float": FLOAT_TAG}[scalar.kind]

@@ -28,7 +28,7 @@ from triptych.targets.cpu.abi.abi import (
     TENSOR_TAG,
     VIEW_TAG,
 )
-from triptych.targets.cpu.calling.scalars import SCALARS, Scalar
+from triptych.targets.cpu.calling.scalars import SCALARS, BoundaryScalar
 from triptych.targets.cpu.calling.tensor_errors import tensor_error
 
 _TAG_NAMES = {
@@ -103,7 +103,7 @@ RAISING = {REFUSE: _refuse, REFUSE_TENSORS: _refuse_tensors, REFUSE_COUNT: _refu
 """By the symbols that compiled code imports."""
 
 
-def _argument_error(tag: int, payload: int, scalar: Scalar, path: str) -> TriptychError:
+def _argument_error(tag: int, payload: int, scalar: BoundaryScalar, path: str) -> TriptychError:
     if scalar.kind == "float" and tag in (INT_TAG, BOOL_TAG, FLOAT_TAG):
         found = repr(struct.unpack("<d", struct.pack("<q", payload))[0]) if tag == FLOAT_TAG else str(payload)
         return ArgumentRangeError(
@@ -126,7 +126,7 @@ def _argument_error(tag: int, payload: int, scalar: Scalar, path: str) -> Tripty
     )
 
 
-def _range_error(found: str, scalar: Scalar, path: str) -> ArgumentRangeError:
+def _range_error(found: str, scalar: BoundaryScalar, path: str) -> ArgumentRangeError:
     if scalar.kind == "float":
         return ArgumentRangeError(
             f"argument {path!r} is too large an int to become {scalar.name} by itself",
@@ -144,5 +144,5 @@ def _range_error(found: str, scalar: Scalar, path: str) -> ArgumentRangeError:
     )
 
 
-def _accepted(scalar: Scalar) -> str:
+def _accepted(scalar: BoundaryScalar) -> str:
     return {"boolean": "a bool", "signed": "an int", "unsigned": "an int", "float": "a float or an int"}[scalar.kind]

@@ -12,7 +12,7 @@ Kind = Literal["boolean", "signed", "unsigned", "float"]
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class BoundaryScalar:
     """One DSL type at the boundary."""
 
     name: str
@@ -58,19 +58,19 @@ _NARROW_FLOATS = {
 SCALARS = {
     scalar.name: scalar
     for scalar in (
-        Scalar("Boolean", "boolean", 1, "i1"),
-        *(Scalar(f"Int{width}", "signed", width, f"i{width}") for width in (4, 8, 16, 32, 64)),
-        *(Scalar(f"Uint{width}", "unsigned", width, f"i{width}") for width in (8, 16, 32, 64)),
-        Scalar("Float16", "float", 16, "f16"),
-        Scalar("BFloat16", "float", 16, "bf16"),
-        Scalar("Float32", "float", 32, "f32"),
-        Scalar("Float64", "float", 64, "f64"),
-        *(Scalar(name, "float", 64, "f64", narrow) for name, narrow in _NARROW_FLOATS.items()),
+        BoundaryScalar("Boolean", "boolean", 1, "i1"),
+        *(BoundaryScalar(f"Int{width}", "signed", width, f"i{width}") for width in (4, 8, 16, 32, 64)),
+        *(BoundaryScalar(f"Uint{width}", "unsigned", width, f"i{width}") for width in (8, 16, 32, 64)),
+        BoundaryScalar("Float16", "float", 16, "f16"),
+        BoundaryScalar("BFloat16", "float", 16, "bf16"),
+        BoundaryScalar("Float32", "float", 32, "f32"),
+        BoundaryScalar("Float64", "float", 64, "f64"),
+        *(BoundaryScalar(name, "float", 64, "f64", narrow) for name, narrow in _NARROW_FLOATS.items()),
     )
 }
 
 
-def scalar_of(leaf: Leaf, role: str) -> Scalar:
+def scalar_of(leaf: Leaf, role: str) -> BoundaryScalar:
     """The scalar of a leaf; a type that cannot cross is refused by name."""
     if leaf.dtype not in SCALARS:
         raise LoweringError(

@@ -79,7 +79,7 @@ class Followed:
     depth: int
 
 
-class State:
+class SessionState:
     """What this process follows."""
 
     followed: Followed | None = None
@@ -100,7 +100,7 @@ def arrived(launch: int, number: int, numbers: int) -> None:
 
 def _who(launch: int, site: StopSite, warp: StoppedWarp) -> StoppedThread | None:
     """The thread that stops, if one does."""
-    followed = State.followed
+    followed = SessionState.followed
     if followed is not None and (followed.launch, followed.block) == (launch, warp.block):
         lane = followed.thread - warp.first
         here = 0 <= lane < warp.width and warp.active >> lane & 1
@@ -109,8 +109,8 @@ def _who(launch: int, site: StopSite, warp: StoppedWarp) -> StoppedThread | None
     place = break_place(config().break_)
     if place is not None and place.is_at(site.here.file, site.here.line):
         wanted = [t for t in warp.threads if t.active and place.names(warp.block, warp.coordinate(t.thread), t.thread)]
-        if wanted and (place.thread is not None or State.done != (launch, config().break_)):
-            State.done = launch, config().break_
+        if wanted and (place.thread is not None or SessionState.done != (launch, config().break_)):
+            SessionState.done = launch, config().break_
             REACHED.add(config().break_)
             return wanted[0]
     if site.is_breakpoint:
@@ -124,20 +124,20 @@ def _open(launch: int, site: StopSite, thread: StoppedThread) -> None:
     check_answers(site.here.span)
     where = launch, warp.block, thread.thread
     place = f"kernel {site.kernel}: block {warp.block}, thread {warp.coordinate(thread.thread)}"
-    debugger = KernelPdb("" if State.last == where else place)
-    State.last = where
+    debugger = KernelPdb("" if SessionState.last == where else place)
+    SessionState.last = where
     session = Session(site.frames, thread)
     try:
         depth = session.run(chosen_debugger() or debugger.open)
     except bdb.BdbQuit:
-        State.followed = None
+        SessionState.followed = None
         if debugger.interrupted:
             raise KeyboardInterrupt from None
         raise
     for name in session.changed():
         print(f"note: {name} is what it was: values of a kernel can be looked at, not changed", file=sys.stderr)
-    State.followed = None if depth is None else Followed(launch, warp.block, thread.thread, depth)
-    arm(State.followed is not None)
+    SessionState.followed = None if depth is None else Followed(launch, warp.block, thread.thread, depth)
+    arm(SessionState.followed is not None)
 
 
 def arm(everything: bool) -> None:

@@ -81,7 +81,7 @@ def function_name(instruction: WarpMma) -> str:
 @cache
 def product_functions(instruction: WarpMma) -> str:
     """All functions that one instruction needs."""
-    return "\n".join(_Product(instruction).functions())
+    return "\n".join(_WarpProduct(instruction).functions())
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _coordinates(tv: Layout, extent: int) -> dict[tuple[int, int], tuple[int, in
     return found
 
 
-class _Product:
+class _WarpProduct:
     def __init__(self, instruction: WarpMma) -> None:
         self._instruction = instruction
         self._name = function_name(instruction)

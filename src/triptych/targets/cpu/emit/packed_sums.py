@@ -25,14 +25,14 @@ from triptych.targets.cpu.emit.private_arrays import PrivateArray, users
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class LoadedElement:
     """An element of a vector that every thread has loaded."""
 
     vector: Value
     element: int
 
 
-_Terms: TypeAlias = tuple[tuple[Factor, Value], ...]
+_Terms: TypeAlias = tuple[tuple[LoadedElement, Value], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _reads_next(store: Operation, after: Operation) -> bool:
     )
 
 
-def _term(sum_: Operation, groups: Groups, analysis: UniformityAnalysis) -> tuple[Factor, Value, int] | None:
+def _term(sum_: Operation, groups: Groups, analysis: UniformityAnalysis) -> tuple[LoadedElement, Value, int] | None:
     """The uniform factor of a sum, the vector of the other one, and the element of that."""
     factors = [_factor(operand, groups) for operand in list(sum_.operands)[:2]]
     for same, other in (factors, factors[::-1]):
@@ -246,7 +246,7 @@ def _term(sum_: Operation, groups: Groups, analysis: UniformityAnalysis) -> tupl
     return None
 
 
-def _factor(operand: Value, groups: Groups) -> Factor | None:
+def _factor(operand: Value, groups: Groups) -> LoadedElement | None:
     """Which element of which vector a factor is, through what only puts vectors together."""
     load = defining_op(operand)
     if load is None or load not in groups.taken:
@@ -257,7 +257,7 @@ def _factor(operand: Value, groups: Groups) -> Factor | None:
         left, right = made_by.operands
         count, _ = count_and_element(left.type) or (1, "")
         vector, element = (left, element) if element < count else (right, element - count)
-    return Factor(vector, element) if count_and_element(vector.type) else None
+    return LoadedElement(vector, element) if count_and_element(vector.type) else None
 
 
 def _lies_packed(vector: Value, analysis: UniformityAnalysis) -> bool:

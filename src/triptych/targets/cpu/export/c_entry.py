@@ -21,7 +21,7 @@ from triptych.targets.cpu.export.codes import (
     share_symbol,
 )
 from triptych.targets.cpu.export.device_code import ENCODE, HANDLE, KERNELS, LAUNCH, LOAD, RECORD, UNLOAD, VERSION
-from triptych.targets.cpu.export.llvm_lines import Lines
+from triptych.targets.cpu.export.llvm_lines import LlvmLines
 from triptych.targets.cpu.export.native_error_code import text_global
 
 ENTRY = "triptych.entry"
@@ -181,7 +181,7 @@ def _signed(number: int) -> int:
 
 
 def _call(function: CFunction, body_types: tuple[str, ...], *, on_device: bool) -> str:
-    lines = Lines()
+    lines = LlvmLines()
     given_count = len(function.parameters)
     count = given_count + on_device
     lines.go_on_if(lines.set("icmp ne ptr %module, null"), "never")
@@ -227,7 +227,7 @@ failed:
 """
 
 
-def pack_record(lines: Lines, handle: str, stream: str, value: str) -> str:
+def pack_record(lines: LlvmLines, handle: str, stream: str, value: str) -> str:
     """A `LaunchRecord` of this call as a packed value; launches that name no stream go to the given one."""
     record = lines.room(RECORD)
     lines.put(f"ptr {lines.field(handle, LAUNCH, 'ptr')}", record, 0)
@@ -240,7 +240,7 @@ def pack_record(lines: Lines, handle: str, stream: str, value: str) -> str:
     return record
 
 
-def check_launches(lines: Lines, record: str) -> None:
+def check_launches(lines: LlvmLines, record: str) -> None:
     """The first launch that failed has written the driver's number."""
     status = lines.field(record, 24, "i32")
     refused, following = lines.label("refused"), lines.label("launched")
@@ -251,7 +251,7 @@ def check_launches(lines: Lines, record: str) -> None:
     lines.begin(following)
 
 
-def _pack_tensor(lines: Lines, parameter: CParameter, given: str, value: str) -> list[str]:
+def _pack_tensor(lines: LlvmLines, parameter: CParameter, given: str, value: str) -> list[str]:
     """A description on the stack. Gives what the body receives: the address, and each unknown."""
     memory = parameter.memory
     assert memory is not None
@@ -282,7 +282,7 @@ def _pack_tensor(lines: Lines, parameter: CParameter, given: str, value: str) ->
     return [f"ptr {data}", *(f"i64 {numbers[texts.index(unknown.name)]}" for unknown in memory.unknowns)]
 
 
-def _pack_number(lines: Lines, parameter: CParameter, given: str, value: str) -> str:
+def _pack_number(lines: LlvmLines, parameter: CParameter, given: str, value: str) -> str:
     """A packed number; gives it in the type that the body has."""
     if parameter.is_address:
         number = lines.field(given, 0, "i64")
@@ -319,12 +319,12 @@ def _pack_number(lines: Lines, parameter: CParameter, given: str, value: str) ->
     return f"{stored} {number}"
 
 
-def _put(lines: Lines, value: str, tag: str, payload: str) -> None:
+def _put(lines: LlvmLines, value: str, tag: str, payload: str) -> None:
     lines.put(tag, value, 0)
     lines.put(payload, value, 8)
 
 
-def _call_unchecked(lines: Lines, received: list[str], body_types: tuple[str, ...]) -> None:
+def _call_unchecked(lines: LlvmLines, received: list[str], body_types: tuple[str, ...]) -> None:
     flag = lines.set(f"and i32 %flags, {UNCHECKED}")
     unchecked, checked = lines.label("unchecked"), lines.label("checked")
     lines.add(f"br i1 {lines.set(f'icmp ne i32 {flag}, 0')}, label %{unchecked}, label %{checked}")
@@ -339,7 +339,7 @@ def _call_unchecked(lines: Lines, received: list[str], body_types: tuple[str, ..
     lines.begin(checked)
 
 
-def _passed(lines: Lines, value: str, kind: str) -> str:
+def _passed(lines: LlvmLines, value: str, kind: str) -> str:
     """What was read as 64 bits, or as a pointer of the generic space, in the type of the body."""
     found = value.partition(" ")[0]
     if found == kind:
@@ -348,7 +348,7 @@ def _passed(lines: Lines, value: str, kind: str) -> str:
     return f"{kind} {lines.set(f'{cast} {value} to {kind}')}"
 
 
-def _unpack(lines: Lines, dtype: str, result: str, place: str) -> None:
+def _unpack(lines: LlvmLines, dtype: str, result: str, place: str) -> None:
     """A packed result to where the caller wants it."""
     scalar = SCALARS[dtype]
     if scalar.kind == "float":

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 
 from triptych.ir.signature import leaves_text, read_leaves
 from triptych.stages import Leaf, Memory
-from triptych.targets.cpu.calling.scalars import SCALARS, Scalar
+from triptych.targets.cpu.calling.scalars import SCALARS, BoundaryScalar
 from triptych.targets.cpu.export.codes import ABI_VERSION
 
 _RESERVED = frozenset(
@@ -54,7 +54,7 @@ class CParameter:
         return self.is_address or (self.memory is not None and not self.memory.shape)
 
     @property
-    def scalar(self) -> Scalar:
+    def scalar(self) -> BoundaryScalar:
         return SCALARS[self.leaf.dtype]
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from triptych.objectstage.exports import DeviceCode
 from triptych.targets.cpu.export.codes import NO_DEVICE, OK
-from triptych.targets.cpu.export.llvm_lines import Lines
+from triptych.targets.cpu.export.llvm_lines import LlvmLines
 from triptych.targets.cpu.export.native_error_code import text_global
 
 LOAD, UNLOAD, HANDLE = "triptych_device_load", "triptych_device_unload", 8
@@ -61,7 +61,7 @@ class _Loading:
     def __init__(self, prefix: str, code: DeviceCode) -> None:
         self._prefix = prefix
         self._code = code
-        self._lines = Lines()
+        self._lines = LlvmLines()
         self._texts: dict[str, str] = {}
 
     @property

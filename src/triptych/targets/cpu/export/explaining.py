@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from triptych.interop.dlpack import ELEMENT_CODES
 from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.cpu.abi.abi import TENSOR_HEADER, TENSOR_TAG, VIEW_TAG
-from triptych.targets.cpu.export.llvm_lines import Lines
+from triptych.targets.cpu.export.llvm_lines import LlvmLines
 from triptych.targets.cpu.export.native_error_code import EXPLAIN, text_global
 
 _OPERATIONS = {"+": "add", "*": "mul", "&": "and", "^": "xor"}
@@ -29,7 +29,7 @@ def explaining_code(leaves: Sequence[Leaf]) -> str:
 
 class _Explanation:
     def __init__(self) -> None:
-        self._lines = Lines()
+        self._lines = LlvmLines()
         self._constants = ""
         self._texts = 0
         self._known: dict[str, str] = {}

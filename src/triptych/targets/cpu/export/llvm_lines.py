@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Lines:
+class LlvmLines:
     """The body of one function."""
 
     def __init__(self) -> None:

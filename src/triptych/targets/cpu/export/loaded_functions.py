@@ -22,7 +22,7 @@ from triptych.metastage.values.numeric import Numeric
 from triptych.stages import Memory
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller
-from triptych.targets.cpu.calling.scalars import SCALARS, Scalar
+from triptych.targets.cpu.calling.scalars import SCALARS, BoundaryScalar
 from triptych.targets.cpu.calling.tensor_errors import tensor_error
 from triptych.targets.cpu.export.c_interface import CFunction, CParameter
 from triptych.targets.cpu.export.codes import OK, UNCHECKED
@@ -37,7 +37,7 @@ _INTEGERS: dict[tuple[str, int], Any] = {
 _FLOATS: dict[str, Any] = {"Float16": ctypes.c_uint16, "BFloat16": ctypes.c_uint16, "Float32": ctypes.c_float}
 
 
-def number_cell(scalar: Scalar, number: float) -> Any:
+def number_cell(scalar: BoundaryScalar, number: float) -> Any:
     """Memory that holds the number."""
     kind = number_type(scalar)
     if scalar.name == "Float16":
@@ -45,14 +45,14 @@ def number_cell(scalar: Scalar, number: float) -> Any:
     return kind(_bfloat_bits(number) if scalar.name == "BFloat16" else number)
 
 
-def number_type(scalar: Scalar) -> Any:
+def number_type(scalar: BoundaryScalar) -> Any:
     """The type of that memory."""
     if scalar.kind == "float":
         return _FLOATS.get(scalar.name, ctypes.c_double)
     return _INTEGERS[scalar.kind, max(scalar.width, 8)]
 
 
-def number_in(cell: Any, scalar: Scalar) -> Any:
+def number_in(cell: Any, scalar: BoundaryScalar) -> Any:
     """The number that memory holds."""
     if scalar.name == "Float16":
         return struct.unpack("<e", struct.pack("<H", cell.value))[0]
@@ -61,7 +61,7 @@ def number_in(cell: Any, scalar: Scalar) -> Any:
     return cell.value
 
 
-def fits(scalar: Scalar, number: Any) -> bool:
+def fits(scalar: BoundaryScalar, number: Any) -> bool:
     """Whether it is a number of this type, if need be rounded. An infinity is none of a finite number."""
     if scalar.kind == "boolean":
         return type(number) is bool
@@ -70,7 +70,7 @@ def fits(scalar: Scalar, number: Any) -> bool:
     return type(number) in (int, bool) and scalar.low <= number <= scalar.high
 
 
-def _is_finite_as(scalar: Scalar, number: float) -> bool:
+def _is_finite_as(scalar: BoundaryScalar, number: float) -> bool:
     try:
         wide = float(number)
         rounded = number_in(number_cell(scalar, wide), scalar)

@@ -22,7 +22,7 @@ from triptych.targets.cpu.export.c_entry import (
 )
 from triptych.targets.cpu.export.codes import BAD_ARGUMENT
 from triptych.targets.cpu.export.device_code import HANDLE, LOAD, UNLOAD
-from triptych.targets.cpu.export.llvm_lines import Lines
+from triptych.targets.cpu.export.llvm_lines import LlvmLines
 from triptych.targets.cpu.export.native_error_code import text_global
 
 
@@ -37,7 +37,7 @@ def tvm_ffi_entry(name: str, leaves: Sequence[Leaf], *, on_device: bool = False)
         "not_launched": f"{name}: {NOT_LAUNCHED}",
         "miscounted": f"{name} takes {given} argument{'' if given == 1 else 's'}, not %d",
     }
-    lines = Lines()
+    lines = LlvmLines()
     lines.go_on_if(lines.set("call i1 @triptych_native_is_ready()"), "keyless")
     if on_device:
         _call_with_record(lines, leaves[:given])
@@ -68,12 +68,12 @@ failed:
 """
 
 
-def _call(lines: Lines, arguments: str, count: str) -> None:
+def _call(lines: LlvmLines, arguments: str, count: str) -> None:
     status = lines.set(f"call i32 @{ENTRY}(ptr null, ptr {arguments}, i32 {count}, ptr %result)")
     lines.go_on_if(lines.set(f"icmp eq i32 {status}, 0"), "failed")
 
 
-def _call_with_record(lines: Lines, leaves: Sequence[Leaf]) -> None:
+def _call_with_record(lines: LlvmLines, leaves: Sequence[Leaf]) -> None:
     """Launches that name no stream go to the one that the framework has set for the GPU of the first tensor."""
     counted, miscounted = lines.label("counted"), lines.label("miscounted")
     lines.add(f"br i1 {lines.set(f'icmp eq i32 %count, {len(leaves)}')}, label %{counted}, label %{miscounted}")
@@ -93,7 +93,7 @@ def _call_with_record(lines: Lines, leaves: Sequence[Leaf]) -> None:
     check_launches(lines, record)
 
 
-def _device_number(lines: Lines, value: str) -> str:
+def _device_number(lines: LlvmLines, value: str) -> str:
     """Of the GPU that a tensor is on, from its description; 0 of what is no tensor, which the program refuses."""
     tag, payload = lines.field(value, 0, "i32"), lines.field(value, 8, "ptr")
     is_view, is_object = (lines.set(f"icmp eq i32 {tag}, {number}") for number in (VIEW_TAG, TENSOR_TAG))

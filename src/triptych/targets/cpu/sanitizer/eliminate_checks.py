@@ -55,10 +55,10 @@ _QUIET = frozenset(
 def hoist_loop_checks(module: Module) -> None:
     for kernel in kernels(module):
         if CHECKS_ATTRIBUTE in kernel.attributes:
-            _Kernel(kernel).visit(body(kernel))
+            _CheckedKernel(kernel).visit(body(kernel))
 
 
-class _Kernel:
+class _CheckedKernel:
     """A kernel while its checks are gathered."""
 
     def __init__(self, kernel: Operation) -> None:

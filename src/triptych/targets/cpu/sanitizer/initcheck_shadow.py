@@ -199,15 +199,15 @@ class _Shadows:
                 self._write_before(operation)
                 self._tell(operation, use.verb, joined(self._origins, self._of(use.value)))
             if len(operation.regions):
-                assert following is not None
+                assert following is not None, "a terminator follows"
                 self._control(operation, following)
             elif operation.name in ("scf.yield", "scf.condition"):
                 self._pass(operation)
             elif operation.name in ("llvm.load", "llvm.store") or is_mma(operation):
-                assert following is not None
+                assert following is not None, "a terminator follows"
                 self._access(operation, following)
             elif any(result in self._found.values for result in operation.results):
-                assert following is not None
+                assert following is not None, "a terminator follows"
                 self._write_behind(operation, following)
                 self._origins.compute(operation)
 

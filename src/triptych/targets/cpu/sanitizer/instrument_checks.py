@@ -96,7 +96,7 @@ def instrument_checks(module: Module) -> None:
     tables = {}
     with module.context:
         for kernel in found:
-            instrumented = _Kernel(kernel, mode)
+            instrumented = _InstrumentedKernel(kernel, mode)
             instrumented.rewrite()
             tables[instrumented.name] = instrumented.table
             graft(module, text_constant(instrumented.table, instrumented.description()))
@@ -142,7 +142,7 @@ def _collect_after(launch: Operation, table: str) -> None:
     check_status(builder, CHECK_COLLECT, (address,))
 
 
-class _Kernel:
+class _InstrumentedKernel:
     """A kernel while it is instrumented."""
 
     def __init__(self, kernel: Operation, mode: int) -> None:

@@ -30,7 +30,7 @@ def shifts(f: Function, levels: Number) -> Iterator[Number]:
     """What is written inside happens for every iteration of all loops, with the bytes behind the first."""
     numbers = [(field(f, levels, 16 * i, "i64"), field(f, levels, 16 * i + 8, "i64")) for i in range(at.LEVELS)]
     (step, count), *rest = numbers
-    assert len(rest) == 2
+    assert len(rest) == 2, "three loops are recorded"
     with f.count(0, rest[1][1]) as k, f.count(0, rest[0][1]) as j, f.count(0, count) as i:
         yield i * step + j * rest[0][0] + k * rest[1][0]
 

@@ -74,7 +74,7 @@ def _inline(
 def _replace(operation: Operation) -> None:
     loads = operation.name == "llvm.load"
     value = operation.results[0] if loads else operation.operands[0]
-    access = _Access(operation, value.type)
+    access = _HintedAccess(operation, value.type)
     if access.bits // 8 > operation.attributes["alignment"].value:
         return  # LLVM takes it apart; an ordered access has the alignment of its words
     if access.is_split and _order(operation)[0] == "mmio":
@@ -122,7 +122,7 @@ def _only_priority(cache: str) -> str:
     return f".{cache}" if cache.startswith("L1::") else ""
 
 
-class _Access:
+class _HintedAccess:
     """One access, as the registers that an instruction takes."""
 
     def __init__(self, operation: Operation, kind: Type) -> None:

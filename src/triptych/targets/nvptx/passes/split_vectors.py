@@ -26,7 +26,7 @@ _NO_NUMBER = 1
 """Bits of a condition: it is in a predicate register by itself."""
 
 
-class Number(NamedTuple):
+class VectorElement(NamedTuple):
     """An element of a vector: a value by itself, or the one at a place of a value that holds a few."""
 
     value: Value
@@ -53,7 +53,7 @@ class RegisterParts:
 
     def __init__(self, context: Context) -> None:
         self.builder = Builder(context)
-        self._known: dict[Value, Sequence[Number]] = {}
+        self._known: dict[Value, Sequence[VectorElement]] = {}
 
     def __contains__(self, vector: Value) -> bool:
         return vector in self._known
@@ -63,35 +63,37 @@ class RegisterParts:
         self.builder.insertion = self.builder.before(operation)
         self.location = operation.location
 
-    def keep(self, vector: Value, numbers: Sequence[Number]) -> None:
+    def keep(self, vector: Value, numbers: Sequence[VectorElement]) -> None:
         """Say what a vector consists of."""
         self._known[vector] = numbers
 
-    def of(self, vector: Value) -> Sequence[Number]:
+    def of(self, vector: Value) -> Sequence[VectorElement]:
         """The elements of any vector."""
-        return self._known.get(vector) or [Number(vector, i) for i in range(lanes(vector.type) or 0)]
+        return self._known.get(vector) or [VectorElement(vector, i) for i in range(lanes(vector.type) or 0)]
 
-    def held(self, register: Value) -> list[Number]:
+    def held(self, register: Value) -> list[VectorElement]:
         """The elements of a value that was made for a register. Those that fill one each are taken out at once."""
         found = count_and_element(register.type)
         if found is None:
-            return [Number(register)]
+            return [VectorElement(register)]
         count, element = found
-        numbers = [Number(register, i) for i in range(count)]
-        return [Number(self.number(n, element)) for n in numbers] if _width(element) >= REGISTER_BITS else numbers
+        numbers = [VectorElement(register, i) for i in range(count)]
+        return (
+            [VectorElement(self.number(n, element)) for n in numbers] if _width(element) >= REGISTER_BITS else numbers
+        )
 
-    def number(self, number: Number, element: Type) -> Value:
+    def number(self, number: VectorElement, element: Type) -> Value:
         """An element by itself."""
         if number.place is None:
             return number.value
         place = {"static_position": self.builder.attribute(f"array<i64: {number.place}>")}
         return self.builder.value("vector.extract", (number.value,), element, place, location=self.location)
 
-    def joined(self, numbers: Sequence[Number], element: Type) -> Value:
+    def joined(self, numbers: Sequence[VectorElement], element: Type) -> Value:
         """What is in one register: the only number, or a vector; the very value if it was made of them."""
         return self.number(numbers[0], element) if len(numbers) == 1 else self.whole(numbers, element)
 
-    def whole(self, numbers: Sequence[Number], element: Type) -> Value:
+    def whole(self, numbers: Sequence[VectorElement], element: Type) -> Value:
         """A vector."""
         first = numbers[0].value
         if lanes(first.type) == len(numbers) and all(n == (first, i) for i, n in enumerate(numbers)):
@@ -152,12 +154,12 @@ class _Splitting:
 
     # what chooses numbers ---------------------------------------------------------------------------------------
     def elements(self, operation: Operation) -> bool:
-        return self._stands_for(operation, [Number(value) for value in operation.operands])
+        return self._stands_for(operation, [VectorElement(value) for value in operation.operands])
 
     def broadcast(self, operation: Operation) -> bool:
         count, _ = count_and_element(operation.results[0].type) or (0, None)
         source = operation.operands[0]
-        return count_and_element(source.type) is None and self._stands_for(operation, [Number(source)] * count)
+        return count_and_element(source.type) is None and self._stands_for(operation, [VectorElement(source)] * count)
 
     def constant(self, operation: Operation) -> bool:
         ir, value, result = bindings.mlir(), operation.attributes["value"], operation.results[0]
@@ -167,7 +169,7 @@ class _Splitting:
         self._parts.at(operation)
         number = {"value": ir.DenseElementsAttr(value).get_splat_value()}
         made = self._parts.builder.value("arith.constant", (), found[1], number, location=self._parts.location)
-        return self._stands_for(operation, [Number(made)] * found[0])
+        return self._stands_for(operation, [VectorElement(made)] * found[0])
 
     def shuffle(self, operation: Operation) -> bool:
         sources = tuple(operation.operands)
@@ -188,7 +190,7 @@ class _Splitting:
         result.replace_all_uses_with(self._parts.number(self._parts.of(source)[places[0]], result.type))
         return True
 
-    def _stands_for(self, operation: Operation, numbers: Sequence[Number]) -> bool:
+    def _stands_for(self, operation: Operation, numbers: Sequence[VectorElement]) -> bool:
         """Numbers that a result consists of; a value that fills one register, or less, is needed at once."""
         result = operation.results[0]
         found = count_and_element(result.type)
@@ -218,7 +220,7 @@ class _Splitting:
         given = [self._parts.of(o) if count_and_element(o.type) else None for o in operands]
         self._parts.at(operation)
         attributes = {name: operation.attributes[name] for name in operation.attributes}
-        numbers: list[Number] = []
+        numbers: list[VectorElement] = []
         for start in range(0, count, together):
             width = min(together, count - start)
             values = [
@@ -230,7 +232,7 @@ class _Splitting:
         self._parts.keep(result, numbers)
         return True
 
-    def _register(self, vector: Value, numbers: Sequence[Number]) -> Value:
+    def _register(self, vector: Value, numbers: Sequence[VectorElement]) -> Value:
         _, element = count_and_element(vector.type) or (1, vector.type)
         return self._parts.joined(numbers, element)
 
@@ -241,7 +243,7 @@ class _Splitting:
             return False
         count, element = count_and_element(result.type) or (1, result.type)
         self._parts.at(operation)
-        numbers: list[Number] = []
+        numbers: list[VectorElement] = []
         for width, address, memory in self._places(operation, pointer, count, element):
             numbers += self._parts.held(self._value("llvm.load", (address,), self._type(width, element), memory))
         self._parts.keep(result, numbers)

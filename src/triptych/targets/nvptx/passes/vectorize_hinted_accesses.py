@@ -57,7 +57,7 @@ def _assembles(architecture: Architecture) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Access:
+class _NeighbouringAccess:
     """A load or a store, and what it has to share with another."""
 
     operation: Operation
@@ -101,14 +101,14 @@ class _Access:
         )
 
 
-def _pairs(kernel: Operation, forms: AddressForms) -> Iterator[tuple[_Access, _Access]]:
+def _pairs(kernel: Operation, forms: AddressForms) -> Iterator[tuple[_NeighbouringAccess, _NeighbouringAccess]]:
     """Accesses that follow one another, in the program and in memory."""
     accesses = operations_named(kernel, *_ACCESSES)
     hinted = [access for access in accesses if any(hint in access.attributes for hint in _HINTS)]
     for block in dict.fromkeys(access.block for access in hinted):
-        before: _Access | None = None
+        before: _NeighbouringAccess | None = None
         for operation in operations(block):
-            access = _Access(operation) if operation.name in _ACCESSES else None
+            access = _NeighbouringAccess(operation) if operation.name in _ACCESSES else None
             if access is not None and access.is_half:
                 if before is not None and _continues(before, access, forms):
                     yield before, access
@@ -119,14 +119,14 @@ def _pairs(kernel: Operation, forms: AddressForms) -> Iterator[tuple[_Access, _A
                 before = None
 
 
-def _continues(first: _Access, second: _Access, forms: AddressForms) -> bool:
+def _continues(first: _NeighbouringAccess, second: _NeighbouringAccess, forms: AddressForms) -> bool:
     if first.alike != second.alike or first.alignment % (2 * _HALF_BYTES):
         return False
     here, there = forms.address(first.pointer), forms.address(second.pointer)
     return (here.memory, here.terms) == (there.memory, there.terms) and there.known - here.known == _HALF_BYTES
 
 
-def _join(first: _Access, second: _Access) -> None:
+def _join(first: _NeighbouringAccess, second: _NeighbouringAccess) -> None:
     """A load stands where the first one did, a store where the second one did. Both move words, whatever these are."""
     place = first if first.loads else second
     builder, location = Builder(place.operation.context), place.operation.location
