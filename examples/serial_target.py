@@ -17,7 +17,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.llvm.loader import load_object
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.location import place_of
-from triptych.ir.modules import graft, kernels, operation_names, operations_named, text_constant
+from triptych.ir.modules import append_ir, kernels, operation_names, operations_named, text_constant
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.objectstage.codegen import load_host
 from triptych.objectstage.launch_code import LaunchRecord
@@ -58,7 +58,7 @@ def kernels_to_functions(module: Any) -> None:
         kind = ir.TypeAttr.get(ir.FunctionType.get([*types, *[index] * 12], [text]))
         attributes = {"sym_name": builder.string(f"{name}.thread"), "function_type": kind}
         builder.move_blocks(kernel, builder.operation("func.func", (), (), attributes, regions=1, location=place))
-        graft(module, launch_loops(name, [str(kind) for kind in types]))
+        append_ir(module, launch_loops(name, [str(kind) for kind in types]))
     for device in operations_named(module, "gpu.module"):
         device.erase()
 
@@ -97,7 +97,7 @@ def lower_checks(module: Any) -> None:
         block, said, place = check.block, check.attributes, check.location
         facts = said[FACTS_ATTRIBUTE if FACTS_ATTRIBUTE in said else "msg"].value
         error = said[ERROR_ATTRIBUTE].value if ERROR_ATTRIBUTE in said else "AssertionFailedError"
-        graft(module, text_constant(f"check{number}", f"{error}\n{facts}"))
+        append_ir(module, text_constant(f"check{number}", f"{error}\n{facts}"))
         rest, failed = block.create_after(), block.region.blocks.append()
         operations = [op.operation for op in block.operations]
         for op in operations[operations.index(check) + 1 :]:

@@ -43,33 +43,27 @@ INSTEAD = {
 
 CEILINGS = {
     "anew": 5,
-    "dealt": 2,
     "factor": 21,
-    "graft": 1,
     "handed": 5,
-    "home": 16,
+    "home": 15,
     "homes": 6,
-    "kept": 78,
-    "meet": 10,
-    "meeting": 5,
-    "misuse": 3,
-    "misused": 7,
-    "overlooked": 1,
-    "parties": 6,
-    "party": 14,
-    "room": 33,
-    "stretch": 14,
-    "stretches": 10,
-    "told": 30,
-    "unset": 13,
+    "kept": 73,
+    "meet": 9,
+    "meeting": 1,
+    "misused": 1,
+    "room": 26,
+    "stretch": 8,
+    "stretches": 8,
+    "told": 22,
+    "unset": 12,
 }
 """Names that still have the word; 0 where the word is not listed."""
 
-OPENINGS = 73
+OPENINGS = 0
 """Modules whose docstring still begins with a word that no search engine knows."""
 
 PRIVATE = {"graft", "party", "parties", "stretch", "stretches", "thaw", "told"}
-PRIVATE_OPENINGS = 9
+PRIVATE_OPENINGS = 0
 """Modules whose docstring begins with one of these words."""
 
 ARTICLES = re.compile(r"^(The|A|An) ")

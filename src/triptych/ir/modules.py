@@ -144,7 +144,7 @@ def callee(call: Operation) -> str:
     return str(bindings.mlir().FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
-def graft(module: Module, text: str) -> None:
+def append_ir(module: Module, text: str) -> None:
     """Add operations written as MLIR text. A symbol that the module already has is left as it is there."""
     ir = bindings.mlir()
     with module.context:

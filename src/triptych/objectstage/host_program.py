@@ -15,7 +15,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Location, Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
-from triptych.ir.modules import function, graft, operations_named
+from triptych.ir.modules import append_ir, function, operations_named
 from triptych.ir.types import GLOBAL_SPACE, memory_space
 from triptych.kernel_ir.dialects.tile import TENSOR_MAP, TENSOR_MAP_BYTES
 from triptych.kernel_ir.transforms.narrow_floats.storage import stored_type
@@ -61,7 +61,7 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
         streamed=launch.streamed,
         events=launch.events,
     )
-    graft(module, launch_function(code))
+    append_ir(module, launch_function(code))
     builder = Builder(module.context)
     builder.insertion = builder.before(operation)
     operands = [_as_stored(value, builder, operation.location) for value in launch.values]
@@ -76,7 +76,7 @@ def _make_map(module: Module, operation: Operation, symbol: str, record: Value) 
     box = list(ir.DenseI64ArrayAttr(attributes["box"]))
     base = operation.operands[0]
     kind = str(base.type)
-    graft(
+    append_ir(
         module,
         tensor_map_function(
             TensorMapCode(symbol, kind, attributes["type"].value, box, int(attributes["swizzle"].value))

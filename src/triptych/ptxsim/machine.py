@@ -33,7 +33,7 @@ from triptych.ptxsim.mbarriers import WAITS, Wait, changing
 from triptych.ptxsim.memory import JUNK, Memory, Room, SharedRoom
 from triptych.ptxsim.operands import WARP, Dims, Registers, thread_registers
 from triptych.ptxsim.reading import Instruction, Kernel, Module, Variable, read
-from triptych.ptxsim.warpgroups import THREADS, Products, warpgroup_instruction
+from triptych.ptxsim.warpgroups import THREADS, WgmmaQueue, warpgroup_instruction
 from triptych.ptxsim.warps import collective
 
 SHARED_START = 0x400
@@ -149,7 +149,7 @@ class Block:
         )
         self._lay_out(loaded.module, names, shared_bytes, arguments)
         self.registers = Registers(kernel, self.threads, names)
-        self.products = Products(self)
+        self.products = WgmmaQueue(self)
         self._has_products = any(instruction.name == "wgmma" for instruction in kernel.instructions)
         if self._has_products:
             self.registers.wrote = self.products.wrote

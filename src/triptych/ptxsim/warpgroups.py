@@ -89,7 +89,7 @@ def _sum_places(number: int, each: int) -> tuple[Any, Any]:
 
 # products ---------------------------------------------------------------------------------------------------------
 @dataclass(slots=True, eq=False)
-class Product:
+class Wgmma:
     """One `wgmma.mma_async` of a warpgroup."""
 
     what: str
@@ -112,7 +112,7 @@ class Product:
         self.run()
 
 
-class Products:
+class WgmmaQueue:
     """Those of a block's warpgroups, and what its registers were written by."""
 
     def __init__(self, block: BlockState) -> None:
@@ -126,9 +126,9 @@ class Products:
         """A new block begins."""
         groups = -(-self._block.threads // THREADS)
         self._fences = np.zeros(-(-self._block.threads // WARP), np.int64)
-        self._open: list[list[Product]] = [[] for _ in range(groups)]
-        self._closed: list[list[list[Product]]] = [[] for _ in range(groups)]
-        self._marks: dict[int, tuple[Product, int]] = {}
+        self._open: list[list[Wgmma]] = [[] for _ in range(groups)]
+        self._closed: list[list[list[Wgmma]]] = [[] for _ in range(groups)]
+        self._marks: dict[int, tuple[Wgmma, int]] = {}
 
     # registers -----------------------------------------------------------------------------------------------------
     def _warps(self, mask: Any) -> Any:
@@ -176,7 +176,7 @@ class Products:
             self._land(int(group), set(done))
             del closed[:count]
 
-    def _land(self, group: int, done: set[Product]) -> None:
+    def _land(self, group: int, done: set[Wgmma]) -> None:
         """Every register that has a mark of them gets what it stands for."""
         if not done:
             return
@@ -190,7 +190,7 @@ class Products:
                     np.copyto(here, product.result[number], where=here == np.uint32(mark))
         self._marks = {mark: found for mark, found in self._marks.items() if found[0] not in done}
 
-    def issue(self, first: int, product: Product, sums: list[Any], is_early: bool) -> None:
+    def issue(self, first: int, product: Wgmma, sums: list[Any], is_early: bool) -> None:
         """From now on the sums are marks."""
         threads = slice(first, first + THREADS)
         for number, array in enumerate(sums):
@@ -211,7 +211,7 @@ class Products:
 def warpgroup_instruction(block: BlockState, instruction: Instruction) -> Callable[[Any], None]:
     """What a whole warpgroup does."""
     words = instruction.modifiers
-    products: Products = block.products
+    products: WgmmaQueue = block.products
     if instruction.name == "setmaxnreg":
         count = int(instruction.operands[0])
         if words[0] not in ("inc", "dec") or words[1:] != ("sync", "aligned", "u32") or not 24 <= count <= 256:
@@ -288,7 +288,7 @@ def _product(block: BlockState, instruction: Instruction) -> Callable[[Any], Non
     b_word, accumulates = registers.reader(right, "b64"), registers.reader(scale, "pred")
 
     def issue(first: int) -> None:
-        products: Products = block.products
+        products: WgmmaQueue = block.products
         products._check_fence(what, [*names, *(factors if is_held else [])], first)
         threads = slice(first, first + THREADS)
         held = [read()[threads].copy() for read in a_words]
@@ -306,7 +306,7 @@ def _product(block: BlockState, instruction: Instruction) -> Callable[[Any], Non
 
         before = [products.before(array, first) for array in sums]
         is_early = block.gpu.order == "early"
-        products.issue(first, Product(what, compute, before, is_unchanged), sums, is_early)
+        products.issue(first, Wgmma(what, compute, before, is_unchanged), sums, is_early)
 
     def run(mask: Any) -> None:
         for first in range(0, block.threads, THREADS):

@@ -7,7 +7,7 @@ import pytest
 from triptych.ir import bindings, passes
 from triptych.ir.context import context
 from triptych.ir.errors import LoweringError
-from triptych.ir.modules import copy_module, graft, symbols, text_constant
+from triptych.ir.modules import append_ir, copy_module, symbols, text_constant
 from triptych.ir.passes import PassRecord, run_passes
 from triptych.stages import PassSpec
 
@@ -133,8 +133,8 @@ def test_a_copy_is_independent_of_the_original() -> None:
 
 def test_appended_text_joins_the_module_and_survives_passes() -> None:
     module = parse(LOOP)
-    graft(module, "llvm.func @g()\nllvm.func @h() { llvm.call @g() : () -> () llvm.return }\n")
-    graft(module, "llvm.func @g()\nllvm.func @k()\n")
+    append_ir(module, "llvm.func @g()\nllvm.func @h() { llvm.call @g() : () -> () llvm.return }\n")
+    append_ir(module, "llvm.func @g()\nllvm.func @k()\n")
     run_passes(module, (PassSpec("convert-scf-to-cf", ""), PassSpec("convert-to-llvm", "")))
     assert list(symbols(module)) == ["f", "g", "h", "k"]
 

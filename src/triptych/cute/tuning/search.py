@@ -27,7 +27,7 @@ _NOISE = 0.06
 """Relative deviation of a measured time."""
 
 
-class Landscape:
+class SurrogateModel:
     """Of the configurations that can be chosen from."""
 
     def __init__(self, configs: Mapping[int, Mapping[str, Any]]) -> None:
@@ -280,7 +280,7 @@ class Modelled(Narrowing):
 
     def __init__(self, configs: Mapping[int, Mapping[str, Any]], seed: int = 0, budget: int | None = None) -> None:
         super().__init__(budget, len(configs))
-        self._landscape = Landscape(configs)
+        self._landscape = SurrogateModel(configs)
         self._left = list(configs)
         random.Random(seed).shuffle(self._left)
 

@@ -21,7 +21,7 @@ _ACCESSES = {"llvm.load": 0, "llvm.store": 1}
 """By the operand that is the address."""
 
 
-class Missing(Enum):
+class WgmmaHazard(Enum):
     """What is not between two operations; `COMMIT`: there is a wait, for groups that the product is in none of."""
 
     FENCE = auto()
@@ -35,7 +35,7 @@ class Finding:
 
     operation: Operation
     earlier: Operation
-    missing: Missing
+    missing: WgmmaHazard
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Registers:
     def copy(self) -> _Registers:
         return _Registers(dict(self.written), dict(self.running))
 
-    def meet(self, other: _Registers) -> None:
+    def join(self, other: _Registers) -> None:
         """Keep what holds on both sides."""
         self.written = {array: found for array, found in self.written.items() if array in other.written}
         self.running = {
@@ -123,11 +123,11 @@ class _Analysis:
         self.run(operations(body(operation, 0)), state)
         if has_body(operation, 1):
             self.run(operations(body(operation, 1)), other)
-        state.meet(other)
+        state.join(other)
 
     def _access(self, operation: Operation, array: Value, state: _Registers) -> None:
         if (found := state.running.get(array)) is not None:
-            self._find(operation, found.product, Missing.COMMIT if found.is_awaited else Missing.WAIT)
+            self._find(operation, found.product, WgmmaHazard.COMMIT if found.is_awaited else WgmmaHazard.WAIT)
         if operation.name == "llvm.store" and defining_op(array) is not None:
             state.written[array] = operation
 
@@ -136,9 +136,9 @@ class _Analysis:
         registers = [sums, *(rest[:1] if not len(operation.attributes["a_operand"]) else [])]
         for array in map(base, registers):
             if array in state.written:
-                self._find(operation, state.written[array], Missing.FENCE)
+                self._find(operation, state.written[array], WgmmaHazard.FENCE)
         state.running[base(sums)] = _Running(operation)
 
-    def _find(self, operation: Operation, earlier: Operation, missing: Missing) -> None:
+    def _find(self, operation: Operation, earlier: Operation, missing: WgmmaHazard) -> None:
         if not any(found.operation == operation and found.missing is missing for found in self.findings):
             self.findings.append(Finding(operation, earlier, missing))

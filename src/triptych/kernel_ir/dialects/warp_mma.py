@@ -38,19 +38,19 @@ class WarpMma:
     def tv_a(self) -> Layout:
         """(thread, value) -> m + M * k."""
         m, _, k = self.shape_mnk
-        return _dealt(m, k, elements_per_register(self.a))
+        return _thread_value_layout(m, k, elements_per_register(self.a))
 
     @lazy
     def tv_b(self) -> Layout:
         """(thread, value) -> n + N * k."""
         _, n, k = self.shape_mnk
-        return _dealt(n, k, elements_per_register(self.b))
+        return _thread_value_layout(n, k, elements_per_register(self.b))
 
     @lazy
     def tv_c(self) -> Layout:
         """(thread, value) -> m + M * n."""
         m, n, _ = self.shape_mnk
-        return _dealt(m, n, 2)
+        return _thread_value_layout(m, n, 2)
 
 
 def elements_per_register(kind: str) -> int:
@@ -58,7 +58,7 @@ def elements_per_register(kind: str) -> int:
     return REGISTER_BITS // WIDTHS[kind]
 
 
-def _dealt(rows: int, columns: int, together: int) -> Layout:
+def _thread_value_layout(rows: int, columns: int, together: int) -> Layout:
     """Eight rows for each group of four threads; a thread has `together` columns side by side, then further rows, then
     the columns after those of the whole group."""
     wide = 4 * together

@@ -45,12 +45,12 @@ class WarpgroupMma:
     @lazy
     def tv_c(self) -> Layout:
         """(thread, value) -> m + 64 * n."""
-        return _dealt(self.shape_mnk[1], 2)
+        return _thread_value_layout(self.shape_mnk[1], 2)
 
     @lazy
     def tv_a(self) -> Layout:
         """(thread, value) -> m + 64 * k for A in registers."""
-        return _dealt(self.shape_mnk[2], elements_per_register(self.a))
+        return _thread_value_layout(self.shape_mnk[2], elements_per_register(self.a))
 
     @lazy
     def tv_shared_a(self) -> Layout:
@@ -65,7 +65,7 @@ class WarpgroupMma:
         return Layout((WARPGROUP_THREADS, (n, k)), (0, (1, n)))
 
 
-def _dealt(columns: int, together: int) -> Layout:
+def _thread_value_layout(columns: int, together: int) -> Layout:
     """Sixteen rows for each warp and eight for each group of four threads of it; a thread has `together` columns side
     by side, then the row eight further, then the columns after those of the whole group."""
     wide = 4 * together

@@ -15,10 +15,10 @@ from triptych.cute.tuning.search import (
     Coordinate,
     Exhaustive,
     Halving,
-    Landscape,
     Modelled,
     Random,
     Search,
+    SurrogateModel,
     search_named,
 )
 
@@ -116,7 +116,7 @@ def test_what_is_like_others_is_likely_to_be_as_fast() -> None:
         n: config["m"] * {"a": 1.0, "b": 1.5, "c": 2.0, "d": 3.0}[config["kind"]] for n, config in configs.items()
     }
     known = {n: seconds[n] for n in configs if (n // 4 + n % 4) % 2 == 0}
-    likely = Landscape(configs).likely(known)
+    likely = SurrogateModel(configs).likely(known)
     errors = {n: abs(likely[n][0] - np.log(seconds[n])) for n in configs}
     assert max(errors[n] for n in known) < 0.1
     assert np.mean([errors[n] for n in configs if n not in known]) < 0.3 * np.std(np.log(list(seconds.values())))
@@ -132,7 +132,7 @@ def test_configurations_of_any_shape_have_a_landscape() -> None:
         [{"a": True}],
     ]
     for configs in spaces:
-        likely = Landscape(dict(enumerate(configs))).likely({0: 1.0})
+        likely = SurrogateModel(dict(enumerate(configs))).likely({0: 1.0})
         assert len(likely) == len(configs)
         assert np.isfinite(list(likely.values())).all()
 

@@ -6,7 +6,7 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
-from triptych.kernel_ir.analysis.wgmma_registers import Missing, misused_registers
+from triptych.kernel_ir.analysis.wgmma_registers import WgmmaHazard, misused_registers
 
 COMMIT = '"tile.wgmma_commit"() : () -> ()'
 FENCE, WAIT = '"tile.wgmma_fence"() : () -> ()', '"tile.wgmma_wait"() {groups = 0 : i32} : () -> ()'
@@ -15,7 +15,7 @@ STORE = "llvm.store %f, %e : f32, !llvm.ptr"
 LOAD = "%{} = llvm.load %e : !llvm.ptr -> f32"
 
 
-def found(*lines: str) -> list[Missing]:
+def found(*lines: str) -> list[WgmmaHazard]:
     """What is missing, for a kernel with these lines."""
     context = bindings.mlir().Context()
     context.allow_unregistered_dialects = True
@@ -38,22 +38,22 @@ def found(*lines: str) -> list[Missing]:
     ("lines", "expected"),
     [
         ((STORE, FENCE, PRODUCT, PRODUCT, COMMIT, WAIT, LOAD.format("x")), []),
-        ((PRODUCT,), [Missing.FENCE]),
-        ((FENCE, STORE, PRODUCT), [Missing.FENCE]),
-        ((FENCE, PRODUCT, LOAD.format("x"), COMMIT, WAIT), [Missing.WAIT]),
-        ((FENCE, PRODUCT, COMMIT, LOAD.format("x"), WAIT), [Missing.WAIT]),
-        ((FENCE, PRODUCT, STORE), [Missing.WAIT]),
-        ((FENCE, PRODUCT, WAIT, LOAD.format("x")), [Missing.COMMIT]),
-        ((FENCE, PRODUCT, WAIT, COMMIT, LOAD.format("x")), [Missing.COMMIT]),
+        ((PRODUCT,), [WgmmaHazard.FENCE]),
+        ((FENCE, STORE, PRODUCT), [WgmmaHazard.FENCE]),
+        ((FENCE, PRODUCT, LOAD.format("x"), COMMIT, WAIT), [WgmmaHazard.WAIT]),
+        ((FENCE, PRODUCT, COMMIT, LOAD.format("x"), WAIT), [WgmmaHazard.WAIT]),
+        ((FENCE, PRODUCT, STORE), [WgmmaHazard.WAIT]),
+        ((FENCE, PRODUCT, WAIT, LOAD.format("x")), [WgmmaHazard.COMMIT]),
+        ((FENCE, PRODUCT, WAIT, COMMIT, LOAD.format("x")), [WgmmaHazard.COMMIT]),
         ((FENCE, PRODUCT, WAIT, COMMIT, WAIT, LOAD.format("x")), []),
         ((FENCE, PRODUCT, "scf.if %b {", COMMIT, "}", WAIT, LOAD.format("x")), []),  # on one path it is closed
-        (("scf.for %j = %i to %n step %i {", FENCE, PRODUCT, "}", LOAD.format("x")), [Missing.WAIT]),
-        (("scf.for %j = %i to %n step %i {", FENCE, PRODUCT, WAIT, "}", LOAD.format("x")), [Missing.COMMIT]),
+        (("scf.for %j = %i to %n step %i {", FENCE, PRODUCT, "}", LOAD.format("x")), [WgmmaHazard.WAIT]),
+        (("scf.for %j = %i to %n step %i {", FENCE, PRODUCT, WAIT, "}", LOAD.format("x")), [WgmmaHazard.COMMIT]),
         ((FENCE, "scf.for %j = %i to %n step %i {", PRODUCT, COMMIT, "}", WAIT, LOAD.format("x")), []),
-        ((FENCE, "scf.for %j = %i to %n step %i {", PRODUCT, COMMIT, WAIT, STORE, "}"), [Missing.FENCE]),
+        ((FENCE, "scf.for %j = %i to %n step %i {", PRODUCT, COMMIT, WAIT, STORE, "}"), [WgmmaHazard.FENCE]),
         (("scf.if %b {", FENCE, "} else {", FENCE, "}", PRODUCT), []),
         ((FENCE, "scf.if %b {", PRODUCT, "}", LOAD.format("x")), []),  # only where both sides agree
     ],
 )
-def test_findings(lines: tuple[str, ...], expected: list[Missing]) -> None:
+def test_findings(lines: tuple[str, ...], expected: list[WgmmaHazard]) -> None:
     assert found(*lines) == expected

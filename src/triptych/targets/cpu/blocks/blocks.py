@@ -38,16 +38,16 @@ from triptych.targets.cpu.blocks.live_across import LiveAcross
 from triptych.targets.cpu.blocks.warp_order import turn
 from triptych.targets.cpu.emit.bundles import add_group
 from triptych.targets.cpu.emit.dispatch import convert
-from triptych.targets.cpu.emit.fma_grouping import Taken
+from triptych.targets.cpu.emit.fma_grouping import ForwardedLoad
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.packed_sums import PackedGroup, PackedSums, Slot
 from triptych.targets.cpu.emit.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.emit.values import Emitted, Scalar, plain_pointer
-from triptych.targets.cpu.emit.warp import Arrays, Observe, Position, Warp
+from triptych.targets.cpu.emit.warp import BlockEnv, LaunchCoordinates, Observe, Warp
 
 
-class BlockFunction(Arrays):
+class BlockFunction(BlockEnv):
     """Builds `<name>.blocks(kernel arguments, grid x 3, block x 3, shared bytes, begin, end)`."""
 
     def __init__(self, kernel: Operation, module: Module, width: int, observe: Observe) -> None:
@@ -79,7 +79,7 @@ class BlockFunction(Arrays):
         for argument, value in zip(body(self._kernel).arguments, frame.arguments, strict=True):
             self._values[argument] = Scalar(value)
 
-        def run(position: Position) -> None:
+        def run(position: LaunchCoordinates) -> None:
             self._position = position
             self._run(self._items)
 
@@ -190,7 +190,7 @@ class BlockFunction(Arrays):
             if isinstance(operation, PackedGroup):
                 add_group(warp, operation)
                 continue
-            if isinstance(operation, Taken):
+            if isinstance(operation, ForwardedLoad):
                 warp.take(operation.load, operation.value, operation.element)
                 continue
             warp.convert(operation)

@@ -40,7 +40,7 @@ from triptych.targets.cpu.emit.cluster_states import ClusterStates, words_of_blo
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.mbarriers import Word, forget
-from triptych.targets.cpu.emit.warp import Observe, Position
+from triptych.targets.cpu.emit.warp import LaunchCoordinates, Observe
 
 
 class CoroutineKernel:
@@ -78,7 +78,7 @@ class CoroutineKernel:
         if queue is not None:
             queue.define()
 
-        def run(first: Position) -> None:
+        def run(first: LaunchCoordinates) -> None:
             states.reset()
             if queue is not None:
                 queue.begin(frame, states.each, first.block_ids[0])
@@ -112,7 +112,7 @@ class CoroutineKernel:
         states: ClusterStates,
         handles: Value,
         frame: LaunchFrame,
-        first: Position,
+        first: LaunchCoordinates,
         launch: Value,
         queue: AsyncQueue | None,
     ) -> None:
@@ -225,7 +225,7 @@ class DeadlockReport:
         self._partings = partings
         self._words = frame.memory.allocate(code.type(f"!llvm.array<{WAITING_WORDS} x i32>"), 1)
 
-    def write(self, launch: Value, first: Position, end: Callable[[], None]) -> None:
+    def write(self, launch: Value, first: LaunchCoordinates, end: Callable[[], None]) -> None:
         """`first` is where the first block is; `end` writes what must happen before the function returns."""
         code = self._code
         zero, one = code.constant(0, "i32"), code.constant(1, "i32")

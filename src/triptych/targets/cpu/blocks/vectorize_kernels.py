@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triptych.ir.handles import Module, Operation
-from triptych.ir.modules import graft, kernels, symbols
+from triptych.ir.modules import append_ir, kernels, symbols
 from triptych.kernel_ir.analysis.clusters import reaches_other_blocks
 from triptych.kernel_ir.dialects.check import CHECK_STOP, CHECKS_ATTRIBUTE
 from triptych.kernel_ir.dialects.device_attribute import device_of
@@ -18,7 +18,7 @@ from triptych.targets.cpu.blocks.blocks import BlockFunction
 from triptych.targets.cpu.blocks.coroutine import CoroutineKernel
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.private_arrays import private_arrays
-from triptych.targets.cpu.emit.warp import Arrays, Observer
+from triptych.targets.cpu.emit.warp import BlockEnv, Observer
 
 _MANY_BYTES = 48 * 32
 """Kept by the threads of a warp: more than the 32 registers of AVX-512 hold beside their operands."""
@@ -35,7 +35,7 @@ def vectorize_kernels(module: Module) -> None:
     """Replace the kernels; launches still name them."""
     found = kernels(module)
     if found:
-        graft(module, _REQUESTS)
+        append_ir(module, _REQUESTS)
     for kernel in found:
         _convert(kernel, module)
     for outer in [symbol for symbol in symbols(module).values() if symbol.name == "gpu.module"]:
@@ -55,7 +55,7 @@ def _convert(kernel: Operation, module: Module) -> None:
         function.build()
 
 
-def _observer(kernel: Operation, code: LaneBuilder, arrays: Arrays) -> Observer:
+def _observer(kernel: Operation, code: LaneBuilder, arrays: BlockEnv) -> Observer:
     """A kernel without checkers is observed by nobody, and the sanitizer is not imported for it."""
     if CHECKS_ATTRIBUTE not in kernel.attributes:
         return Observer()

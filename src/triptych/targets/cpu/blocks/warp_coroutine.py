@@ -8,7 +8,7 @@ from triptych.diagnostics.kernel_errors import DivergentBarrierError
 from triptych.ir import bindings
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.location import place_of
-from triptych.ir.modules import graft
+from triptych.ir.modules import append_ir
 from triptych.ir.types import byte_size, type_text
 from triptych.kernel_ir.analysis.clusters import cluster_of, reaches_other_blocks
 from triptych.kernel_ir.analysis.lanes import Level
@@ -59,7 +59,7 @@ from triptych.targets.cpu.emit.function_memory import FunctionMemory
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.emit.values import Emitted, Scalar, plain_pointer
-from triptych.targets.cpu.emit.warp import Arrays, Observe, Position, Warp
+from triptych.targets.cpu.emit.warp import BlockEnv, LaunchCoordinates, Observe, Warp
 
 _WIDEST = 8
 """Bytes that a lane has in the widest vectors."""
@@ -68,7 +68,7 @@ _HAS_ENDED = "some threads wait here and the one named below has ended"
 _OTHERS_ENDED = "the thread named below comes here and others have ended"
 
 
-class WarpCoroutine(Arrays):
+class WarpCoroutine(BlockEnv):
     """The coroutine. It reports faults to the launch like any code of a kernel."""
 
     cluster: ClusterUnit | None
@@ -111,7 +111,7 @@ class WarpCoroutine(Arrays):
         if (widest := _WIDEST * code.width) > FRAME_ALIGNMENT:
             function.attributes[FRAME_ALIGNMENT_ATTRIBUTE] = code.integer("i64", widest)
         function.attributes[KERNEL_ATTRIBUTE] = ir.UnitAttr.get(self._module.context)
-        graft(self._module, f'func.func private @"{self.start}"({", ".join(map(type_text, types))}) -> !llvm.ptr')
+        append_ir(self._module, f'func.func private @"{self.start}"({", ".join(map(type_text, types))}) -> !llvm.ptr')
         code.insertion = code.at_end(entry)
         given = list(entry.arguments)
         values: dict[Value, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
@@ -120,7 +120,7 @@ class WarpCoroutine(Arrays):
         state, self._context, self.shared, _ = rest[10:]
         self.state = self._state = State(code, state)
         self._memory = FunctionMemory(code)
-        self._position = Position(block_ids, grid, block)
+        self._position = LaunchCoordinates(block_ids, grid, block)
         by_element = frozenset(root for root, array in self._private.items() if array.by_element)
         shape = Shape(code.width, known_block(kernel), lanes=device_of(kernel).lanes)
         self._analysis = analysis = UniformityAnalysis(kernel, shape, by_element=by_element)

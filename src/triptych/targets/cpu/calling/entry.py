@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from triptych.ir import bindings
 from triptych.ir.handles import Module, Type
-from triptych.ir.modules import function, graft, text_constant
+from triptych.ir.modules import append_ir, function, text_constant
 from triptych.ir.signature import Signature, detach_signature, leaves_text, signature_of
 from triptych.ir.types import GENERIC_SPACE, is_integer, is_pointer, memory_space, type_text
 from triptych.targets.cpu.abi.abi import FORMATS, QUIET, REFUSE, REFUSE_COUNT, REFUSE_TENSORS, UNFIT, entry_symbol
@@ -48,7 +48,7 @@ def write_entry(module: Module) -> None:
     body = f"{signature.name}.body"
     _internalise(module, signature.name, body)
     kinds = [argument.type for argument in function(module, body).regions[0].blocks[0].arguments]
-    graft(module, _entry_text(signature, body, kinds))
+    append_ir(module, _entry_text(signature, body, kinds))
 
 
 def _internalise(module: Module, name: str, body: str) -> None:

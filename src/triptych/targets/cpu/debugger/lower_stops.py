@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
-from triptych.ir.modules import graft, operations_named
+from triptych.ir.modules import append_ir, operations_named
 from triptych.kernel_ir.dialects.check import CHECK_STOPPED
 from triptych.targets.cpu.abi.abi import KERNEL_STOP, KERNEL_STOP_DECLARATION, KERNEL_STOP_NUMBERS
 from triptych.targets.cpu.abi.kernel_functions import enclosing_function, launch_of
@@ -26,7 +26,7 @@ def lower_stops(module: Module) -> None:
             memories[function] = _memory(function)
         _lower(operation, memories[function])
     if memories:
-        graft(module, KERNEL_STOP_DECLARATION)
+        append_ir(module, KERNEL_STOP_DECLARATION)
 
 
 def _memory(function: Operation) -> Value:

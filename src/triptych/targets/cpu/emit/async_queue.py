@@ -23,7 +23,7 @@ from triptych.targets.cpu.emit.queue_functions import (
     STORES,
     queue_functions,
 )
-from triptych.targets.cpu.emit.warp import Arrays, Background, Warp
+from triptych.targets.cpu.emit.warp import Background, BlockEnv, Warp
 
 Act = Callable[["State | None", "list[Value]"], None]
 """Writes what an operation does, with nothing but the values it is given."""
@@ -34,14 +34,14 @@ MOST_OPEN = 8
 class AsyncQueue:
     """The queue of a kernel while its code is written."""
 
-    def __init__(self, kernel: Operation, code: LaneBuilder, arrays: Arrays) -> None:
+    def __init__(self, kernel: Operation, code: LaneBuilder, arrays: BlockEnv) -> None:
         self._code, self._arrays = code, arrays
         self._name = str(kernel.attributes["sym_name"].value)
         self._seed = seed_of(order_of(kernel))
         self._sites: list[list[str]] = []
 
     @staticmethod
-    def of(kernel: Operation, code: LaneBuilder, arrays: Arrays) -> AsyncQueue | None:
+    def of(kernel: Operation, code: LaneBuilder, arrays: BlockEnv) -> AsyncQueue | None:
         """The queue of a kernel that needs one."""
         return None if order_of(kernel) == EARLY else AsyncQueue(kernel, code, arrays)
 
@@ -131,7 +131,7 @@ class AsyncQueue:
         return {"callee": self._code.attribute(f'@"{self._name}.{name}"')}
 
 
-def later(warp: Warp, kind: int, values: Sequence[Value], act: Act, group: Value | None = None) -> None:
+def defer(warp: Warp, kind: int, values: Sequence[Value], act: Act, group: Value | None = None) -> None:
     """Do `act` with these values: at once, or by the queue of a kernel that has one; `group` counts an owner's own."""
     queue, state = warp.arrays.queue, warp.arrays.state
     if queue is None or state is None:

@@ -13,7 +13,7 @@ from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.emit.barrier_state import PROGRESS, when
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.serialized_lanes import each_active
-from triptych.targets.cpu.emit.values import Rows, Scalar, Wide, plain_pointer
+from triptych.targets.cpu.emit.values import Scalar, StructOfArrays, Vector, plain_pointer
 from triptych.targets.cpu.emit.warp import Warp
 
 _PLAIN = {
@@ -134,9 +134,9 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
         loaded = [code.load(h, place, min(ALIGNMENT, byte_size(place))) for h, place in zip(homes, places, strict=True)]
         if struct:
             loaded[1] = code.compare_lanes("ne", loaded[1], code.zero(code.wide("i8")))
-            warp.set(result, Rows(loaded))
+            warp.set(result, StructOfArrays(loaded))
         else:
-            warp.set(result, Wide(loaded[0]))
+            warp.set(result, Vector(loaded[0]))
 
 
 def _note_change(warp: Warp, operation: Operation, before: Value, *given: Value) -> None:
@@ -182,8 +182,8 @@ def _struct_parts(warp: Warp, made: Value, element: Type) -> list[Value]:
 def part_of_struct(warp: Warp, operation: Operation) -> None:
     """`llvm.extractvalue` of what a compare-and-swap returned."""
     found = warp.get(operation.operands[0])
-    assert isinstance(found, Rows)
-    warp.set(operation.results[0], Wide(found.rows[next(iter(operation.attributes["position"]))]))
+    assert isinstance(found, StructOfArrays)
+    warp.set(operation.results[0], Vector(found.rows[next(iter(operation.attributes["position"]))]))
 
 
 def _same_everywhere(warp: Warp, value: Value) -> bool:

@@ -21,7 +21,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     operations,
     producer,
 )
-from triptych.targets.cpu.emit.values import Private
+from triptych.targets.cpu.emit.values import StackSlot
 from triptych.targets.cpu.emit.warp import Warp
 
 DIVISIONS = frozenset(
@@ -111,7 +111,7 @@ def _stays_in_registers(warp: Warp, operation: Operation) -> bool:
         return False
     number = operation.results[0] if operation.name == "llvm.load" else operation.operands[0]
     array, taken = steps(operation.operands[_ACCESSES[operation.name]])
-    if not isinstance(warp.values.get(array), Private) or count_and_element(number.type) is not None:
+    if not isinstance(warp.values.get(array), StackSlot) or count_and_element(number.type) is not None:
         return False
     places = [step.index * step.size for step in taken if isinstance(step.index, int)]
     end = array_size(producer(array)) - byte_size(number.type)

@@ -23,7 +23,7 @@ from triptych.targets.cpu.emit.barrier_state import (
 )
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
-from triptych.targets.cpu.emit.warp import Position
+from triptych.targets.cpu.emit.warp import LaunchCoordinates
 
 
 class ClusterStates:
@@ -65,7 +65,7 @@ class ClusterStates:
         wide = code.value("arith.extui", (rank,), "i64")
         return code.offset(start, code.value("arith.muli", (wide, self._frame.memory.distance), "i64"), "i8")
 
-    def position(self, first: Position, number: Value) -> Position:
+    def position(self, first: LaunchCoordinates, number: Value) -> LaunchCoordinates:
         """Where the block of a warp is."""
         return self._frame.block_of_cluster(first, self.of_warp(number)[0])
 

@@ -27,8 +27,8 @@ from triptych.targets.cpu.emit.collectives import require_of
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.mbarriers import complete
 from triptych.targets.cpu.emit.serialized_lanes import each_active
-from triptych.targets.cpu.emit.values import Scalar, Wide, plain_pointer
-from triptych.targets.cpu.emit.warp import Arrays, Position, Warp
+from triptych.targets.cpu.emit.values import Scalar, Vector, plain_pointer
+from triptych.targets.cpu.emit.warp import BlockEnv, LaunchCoordinates, Warp
 
 _ENDED = "a block of the cluster that has ended is still in use"
 _NO_RANK = "the cluster has no block with this rank"
@@ -38,7 +38,7 @@ class ClusterUnit:
     """The cluster around the code of a warp."""
 
     def __init__(
-        self, code: LaneBuilder, state: State, position: Position, extents: tuple[int, int, int], words: int
+        self, code: LaneBuilder, state: State, position: LaunchCoordinates, extents: tuple[int, int, int], words: int
     ) -> None:
         self._code, self._state, self._position = code, state, position
         self._extents, self._words = extents, words
@@ -92,14 +92,14 @@ class ClusterUnit:
         return code.offset(pointer, self.steps(rank), "i8")
 
     # the barrier ------------------------------------------------------------------------------------------------
-    def begin(self, arrays: Arrays) -> None:
+    def begin(self, arrays: BlockEnv) -> None:
         """No lane of the warp has arrived."""
         self._code.store(self._code.constant(0, f"i{self._code.width}"), self._arrived_lanes(arrays), 8)
 
-    def _arrived_lanes(self, arrays: Arrays) -> Value:
+    def _arrived_lanes(self, arrays: BlockEnv) -> Value:
         return arrays.scratch(self._code.type(f"i{self._code.width}"), "lanes at the cluster's barrier")
 
-    def _generation(self, arrays: Arrays) -> Value:
+    def _generation(self, arrays: BlockEnv) -> Value:
         return arrays.scratch(self._code.type("i32"), "generation of the cluster's barrier")
 
     def arrive(self, warp: Warp, operation: Operation) -> None:
@@ -185,7 +185,7 @@ def address(warp: Warp, operation: Operation) -> None:
             return
         moved = unit.place(warp, operation, code.value("llvm.mlir.zero", (), "!llvm.ptr"), warp.scalar(rank))
         steps = code.broadcast(code.value("llvm.ptrtoint", (moved,), "i64"), "i64")
-        warp.set(result, Wide(code.offset(warp.vector(pointer), steps, "i8")))
+        warp.set(result, Vector(code.offset(warp.vector(pointer), steps, "i8")))
         return
     scratch = warp.arrays.scratch(code.wide("i64"), "addresses in other blocks")
 
@@ -200,7 +200,7 @@ def address(warp: Warp, operation: Operation) -> None:
             warp.vector(operand)  # made before the loop
     each_active(warp, once)
     found = code.load(scratch, code.wide("i64"), 8)
-    warp.set(result, Wide(code.value("llvm.inttoptr", (found,), code.wide("!llvm.ptr"))))
+    warp.set(result, Vector(code.value("llvm.inttoptr", (found,), code.wide("!llvm.ptr"))))
 
 
 def store_async(warp: Warp, operation: Operation) -> None:

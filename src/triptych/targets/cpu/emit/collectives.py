@@ -16,7 +16,7 @@ from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.abi.system import CLOCK, system
 from triptych.targets.cpu.emit.memory import gather
 from triptych.targets.cpu.emit.serialized_lanes import each_active
-from triptych.targets.cpu.emit.values import Scalar, Wide
+from triptych.targets.cpu.emit.values import Scalar, Vector
 from triptych.targets.cpu.emit.warp import Warp
 
 # Whether all lanes of a warp access memory inside its bounds: asked of the first and the last address (debug builds).
@@ -112,10 +112,10 @@ def shuffle(warp: Warp, operation: Operation) -> None:
         if at(result).uniform:
             warp.set(result, Scalar(code.extract(warp.vector(value), places[0], kind)))
         else:
-            warp.set(result, Wide(code.shuffle(warp.vector(value), warp.vector(value), places, kind)))
+            warp.set(result, Vector(code.shuffle(warp.vector(value), warp.vector(value), places, kind)))
         return
     found = _read_lanes(warp, warp.vector(value), _source_lanes(warp, form, offset, clamp), kind)
-    warp.set(result, Scalar(code.extract(found, 0, kind)) if at(result).uniform else Wide(found))
+    warp.set(result, Scalar(code.extract(found, 0, kind)) if at(result).uniform else Vector(found))
 
 
 def _source_lanes(warp: Warp, form: str, offset: Value, clamp: Value) -> Value:
@@ -227,7 +227,7 @@ def match(warp: Warp, operation: Operation) -> None:
             equal = code.both(equal, code.broadcast(code.extract(lanes, lane, "i1"), "i1"))
         bit = code.constants([1 << lane] * code.width, mask)
         found = code.value("arith.ori", (found, code.select(equal, bit, none, code.wide(mask))), code.wide(mask))
-    warp.set(result, Wide(found))
+    warp.set(result, Vector(found))
 
 
 def elect(warp: Warp, operation: Operation) -> None:
@@ -238,10 +238,10 @@ def elect(warp: Warp, operation: Operation) -> None:
         first = code.constants([0] * code.width, "i32")
     else:
         first = code.broadcast(code.first(warp.mask), "i32")
-    warp.set(result, Wide(code.compare_lanes("eq", numbers, first)))
+    warp.set(result, Vector(code.compare_lanes("eq", numbers, first)))
 
 
-def nothing(warp: Warp, operation: Operation) -> None:
+def no_op(warp: Warp, operation: Operation) -> None:
     """The lanes of a vector are always together."""
 
 
@@ -346,11 +346,11 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     simt.REDUCE: reduce,
     simt.MATCH: match,
     simt.ELECT: elect,
-    simt.SYNC_WARP: nothing,
-    simt.SLEEP: nothing,
-    simt.AWAIT_PREVIOUS_GRID: nothing,  # it has ended
-    simt.LAUNCH_DEPENDENTS: nothing,
-    simt.SET_REGISTERS: nothing,  # a CPU shares none between threads
+    simt.SYNC_WARP: no_op,
+    simt.SLEEP: no_op,
+    simt.AWAIT_PREVIOUS_GRID: no_op,  # it has ended
+    simt.LAUNCH_DEPENDENTS: no_op,
+    simt.SET_REGISTERS: no_op,  # a CPU shares none between threads
     "gpu.barrier": barrier,
     simt.BARRIER: barrier,
     simt.BARRIER_ARRIVE: barrier,

@@ -34,7 +34,7 @@ from triptych.targets.cpu.emit import (
     wgmma,
 )
 from triptych.targets.cpu.emit.memory import lane_address
-from triptych.targets.cpu.emit.values import Emitted, Private, Scalar, Wide, plain_pointer
+from triptych.targets.cpu.emit.values import Emitted, Scalar, StackSlot, Vector, plain_pointer
 from triptych.targets.cpu.emit.warp import Warp
 
 # Memory that is asked for ahead: one request for each line of the cache that the lanes of a warp mean.
@@ -49,7 +49,7 @@ def prefetch(warp: Warp, operation: Operation) -> None:
     """Inactive lanes ask too: it does no harm. Lanes whose addresses are known only at run time do not."""
     (pointer,) = operation.operands
     known = warp.analysis.at(pointer)
-    if isinstance(warp.get(pointer), Private) or not known.known:
+    if isinstance(warp.get(pointer), StackSlot) or not known.known:
         return
     lanes = _one_of_each_line(known)
     if len(lanes) > _MOST:
@@ -144,7 +144,7 @@ def _elementwise(warp: Warp, operation: Operation) -> None:
         if name in branching.DIVISIONS and warp.mask is not None and not warp.analysis.at(operands[1]).uniform:
             ones = warp.code.dense(", ".join(["1"] * warp.code.width), warp.code.wide(kind))
             vectors[1] = warp.code.select(warp.mask, vectors[1], ones, warp.code.wide(kind))
-        warp.set(result, Wide(warp.code.value(name, vectors, warp.code.wide(kind), attributes)))
+        warp.set(result, Vector(warp.code.value(name, vectors, warp.code.wide(kind), attributes)))
 
 
 def _copy_constant(warp: Warp, operation: Operation) -> None:
@@ -164,7 +164,7 @@ def _select(warp: Warp, operation: Operation) -> None:
     decided = warp.analysis.at(condition)
     if decided.uniform and decided.constant is not None:
         warp.set(result, warp.get(chosen if decided.constant else other))
-    elif isinstance(warp.get(chosen), Private):
+    elif isinstance(warp.get(chosen), StackSlot):
         raise LoweringError("a choice between two register tensors at run time", span=place_of(operation))
     elif isinstance(warp.get(condition), Scalar) and not count_and_element(condition.type):
         _choose(warp, operation, condition, chosen, other)
@@ -182,7 +182,7 @@ def _choose(warp: Warp, operation: Operation, condition: Value, chosen: Value, o
     else:
         kind = warp.code.wide(plain_pointer(result.type))
         made = warp.code.select(warp.scalar(condition), warp.vector(chosen), warp.vector(other), kind)
-        warp.set(result, Wide(made))
+        warp.set(result, Vector(made))
 
 
 def _index(warp: Warp, operation: Operation, name: str) -> None:
@@ -223,7 +223,7 @@ def _thread(warp: Warp, result: Value, axis: int) -> Emitted:
         first = warp.code.value("arith.remui", (first, sizes[axis]), kind)
     index = "index" if known.known else warp.code.wide("index")
     made = warp.code.value("arith.index_castui", (first,), index)
-    return Scalar(made) if known.known else Wide(made)
+    return Scalar(made) if known.known else Vector(made)
 
 
 def _address(warp: Warp, operation: Operation) -> None:
@@ -233,7 +233,7 @@ def _address(warp: Warp, operation: Operation) -> None:
         raise LoweringError("an address of several indices", span=place_of(operation), found=str(operation)[:200])
     found = warp.get(base)
     index = taken.index
-    if isinstance(found, Private):
+    if isinstance(found, StackSlot):
         warp.set(result, _private_element(warp, found, index, taken.size // found.size))
     elif warp.analysis.at(result).known:
         step = index if isinstance(index, int) else warp.scalar(index)
@@ -241,20 +241,20 @@ def _address(warp: Warp, operation: Operation) -> None:
     elif isinstance(index, int):
         start = warp.vector(base)
         steps = warp.code.constants([index] * warp.code.width, "i64")
-        warp.set(result, Wide(warp.code.offset(start, steps, element)))
+        warp.set(result, Vector(warp.code.offset(start, steps, element)))
     else:
         steps = warp.vector(index)
         from_scalar = isinstance(found, Scalar) and warp.analysis.at(base).uniform
         start = warp.scalar(base) if from_scalar else warp.vector(base)
-        warp.set(result, Wide(warp.code.offset(start, steps, element)))
+        warp.set(result, Vector(warp.code.offset(start, steps, element)))
 
 
-def _private_element(warp: Warp, base: Private, index: Value | int, together: int) -> Private:
+def _private_element(warp: Warp, base: StackSlot, index: Value | int, together: int) -> StackSlot:
     """The element `index` words of `together` elements further."""
     if isinstance(index, int):
         return replace(base, index=base.index + index * together)
     uniform = warp.analysis.at(index).uniform
-    added: Scalar | Wide = Scalar(warp.scalar(index)) if uniform else Wide(warp.vector(index))
+    added: Scalar | Vector = Scalar(warp.scalar(index)) if uniform else Vector(warp.vector(index))
     if together > 1:
         added = _times(warp, added, together)
     if base.dynamic is None:
@@ -263,14 +263,14 @@ def _private_element(warp: Warp, base: Private, index: Value | int, together: in
         total = warp.code.value("arith.addi", (base.dynamic.value, added.value), "i64")
         return replace(base, dynamic=Scalar(total))
     sides = [
-        part.value if isinstance(part, Wide) else warp.code.broadcast(part.value, "i64")
+        part.value if isinstance(part, Vector) else warp.code.broadcast(part.value, "i64")
         for part in (base.dynamic, added)
     ]
-    return replace(base, dynamic=Wide(warp.code.value("arith.addi", sides, warp.code.wide("i64"))))
+    return replace(base, dynamic=Vector(warp.code.value("arith.addi", sides, warp.code.wide("i64"))))
 
 
-def _times(warp: Warp, number: Scalar | Wide, factor: int) -> Scalar | Wide:
+def _times(warp: Warp, number: Scalar | Vector, factor: int) -> Scalar | Vector:
     if isinstance(number, Scalar):
         return Scalar(warp.code.value("arith.muli", (number.value, warp.code.constant(factor, "i64")), "i64"))
     factors = warp.code.constants([factor] * warp.code.width, "i64")
-    return Wide(warp.code.value("arith.muli", (number.value, factors), warp.code.wide("i64")))
+    return Vector(warp.code.value("arith.muli", (number.value, factors), warp.code.wide("i64")))

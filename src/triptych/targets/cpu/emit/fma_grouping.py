@@ -35,7 +35,7 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ForwardedLoad:
     """A load whose value is known: an element of what was stored there."""
 
     load: Operation
@@ -78,13 +78,13 @@ class Groups:
         """The loads of sums whose value is known, by their operation."""
         accesses = {operation: n for operation, n in placed.items() if operation not in self.taken}
         self._require_independence(found, accesses)
-        self.members: list[list[Operation | Taken]] = [[] for _ in range(max(placed.values()) + 1)]
+        self.members: list[list[Operation | ForwardedLoad]] = [[] for _ in range(max(placed.values()) + 1)]
         for operation in found:
             if operation in placed:
                 self.members[placed[operation]].append(self.taken.get(operation, operation))
 
-    def order(self) -> Sequence[Operation | Taken]:
-        """The stretch in the order in which it is to be run; some loads are `Taken`."""
+    def order(self) -> Sequence[Operation | ForwardedLoad]:
+        """The stretch in the order in which it is to be run; some loads are `ForwardedLoad`."""
         return [*self.others, *(operation for members in self.members for operation in members), *self.rest]
 
     def _is_of_sums(self, operation: Operation) -> bool:
@@ -109,7 +109,9 @@ class Groups:
             raise _Unordered
         return self._numbers.setdefault((begin.array, begin.bytes.start), len(self._numbers))
 
-    def _taken(self, found: Sequence[Operation], placed: dict[Operation, int]) -> Iterator[tuple[Operation, Taken]]:
+    def _taken(
+        self, found: Sequence[Operation], placed: dict[Operation, int]
+    ) -> Iterator[tuple[Operation, ForwardedLoad]]:
         """The loads of sums that read what an operation of the others has stored before."""
         stored = _Stored()
         for operation in found:
@@ -124,7 +126,7 @@ class Groups:
                 whole, value = known
                 if element_type(value.type) == operation.results[0].type:
                     element = (place.bytes.start - whole.bytes.start) // len(place.bytes)
-                    yield operation, Taken(operation, value, element)
+                    yield operation, ForwardedLoad(operation, value, element)
 
     def _require_independence(self, found: Sequence[Operation], placed: dict[Operation, int]) -> None:
         """What moves behind the others must not have been before any of them for a reason."""

@@ -9,7 +9,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.ir.types import count_and_element
-from triptych.targets.cpu.emit.values import Rows, Scalar, Wide
+from triptych.targets.cpu.emit.values import Scalar, StructOfArrays, Vector
 from triptych.targets.cpu.emit.warp import Warp
 
 _ELEMENTWISE = ("llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.fma.", "llvm.canonicalize.")
@@ -39,11 +39,11 @@ def call(warp: Warp, operation: Operation) -> None:
     counted = count_and_element(result.type)
     if counted is None:
         kind, vectors = code.wide(result.type), [warp.vector(operand) for operand in operands]
-        warp.set(result, Wide(code.value("llvm.call_intrinsic", vectors, kind, attributes)))
+        warp.set(result, Vector(code.value("llvm.call_intrinsic", vectors, kind, attributes)))
         return
     kind = code.wide(counted[1])
     rows = zip(*(warp.rows(operand) for operand in operands), strict=True)
-    warp.set(result, Rows([code.value("llvm.call_intrinsic", row, kind, attributes) for row in rows]))
+    warp.set(result, StructOfArrays([code.value("llvm.call_intrinsic", row, kind, attributes) for row in rows]))
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {"llvm.call_intrinsic": call}

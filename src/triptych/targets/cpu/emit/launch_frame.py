@@ -20,7 +20,7 @@ from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT, STACK_BYTES,
 from triptych.targets.cpu.emit.function_memory import FunctionMemory, insert_here
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.values import plain_pointer
-from triptych.targets.cpu.emit.warp import Observer, Position
+from triptych.targets.cpu.emit.warp import LaunchCoordinates, Observer
 
 # Memory of the function that runs blocks: on the stack what LLVM may turn into registers, in an arena what is large.
 # The thread that runs a block has an arena that the launch has made large enough (`pool_memory_code`): shared memory
@@ -95,13 +95,13 @@ class LaunchFrame:
         """Whether every lane of every warp is a thread."""
         self.threads, self.warps = self._counts(known)
 
-    def build(self, run: Callable[[Position], None], observer: Observer) -> None:
+    def build(self, run: Callable[[LaunchCoordinates], None], observer: Observer) -> None:
         """Write the loop; `run` writes what one block does, or a whole cluster, given its first block."""
         code = self._code
         loop = code.operation("scf.for", (self._begin, self._end, code.constant(1, "i64")), regions=1)
         inside = code.append_block(loop, 0, ["i64"])
         before = code.enter(inside)
-        position = Position(self._block_ids(inside.arguments[0]), self._grid, self._block)
+        position = LaunchCoordinates(self._block_ids(inside.arguments[0]), self._grid, self._block)
         threads, size = self._together()
         observer.begin_block(position, threads, self.shared, size)
         run(position)
@@ -130,7 +130,7 @@ class LaunchFrame:
         more = code.value("arith.addi", (counted, code.constant(width - 1, "i32")), "i32")
         return counted, code.value("arith.divui", (more, code.constant(width, "i32")), "i32")
 
-    def block_of_cluster(self, first: Position, rank: Value) -> Position:
+    def block_of_cluster(self, first: LaunchCoordinates, rank: Value) -> LaunchCoordinates:
         """The position of a block by its rank (i32) in the cluster."""
         if self.blocks == 1:
             return first
@@ -140,7 +140,7 @@ class LaunchFrame:
             within = code.value("arith.remui", (rest, size), "i32")
             rest = code.value("arith.divui", (rest, size), "i32")
             ids.append(code.value("arith.addi", (start, within), "i32"))
-        return Position(ids, first.grid, first.block)
+        return LaunchCoordinates(ids, first.grid, first.block)
 
     def _block_ids(self, number: Value) -> Sequence[Value]:
         """Of a block by its number, or of the first block of a cluster."""

@@ -8,7 +8,7 @@ from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import int_width
 from triptych.kernel_ir.dialects.kernel_operations import body, contains, inner, operations
 from triptych.targets.cpu.emit.strip_mining import STRETCH, Stretches
-from triptych.targets.cpu.emit.values import Scalar, Wide
+from triptych.targets.cpu.emit.values import Scalar, Vector
 from triptych.targets.cpu.emit.warp import Warp
 
 _LOOPS = frozenset({"scf.for", "scf.while"})
@@ -114,7 +114,7 @@ def _divergent_for(warp: Warp, operation: Operation, bounds: Sequence[Value], in
     code.leave(before)
     inner_block = code.append_block(made, 1, every)
     arguments = list(inner_block.arguments)
-    warp.set(counter, Scalar(arguments[0]) if simple else Wide(arguments[0]))
+    warp.set(counter, Scalar(arguments[0]) if simple else Vector(arguments[0]))
     warp.bind(carried, arguments[1 : len(kinds)], known)
     active = arguments[len(kinds)]
     *found, end = operations(body(operation))

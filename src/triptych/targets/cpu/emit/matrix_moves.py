@@ -21,7 +21,7 @@ from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX, WARP_THR
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import joined, lane_address, row_address
-from triptych.targets.cpu.emit.values import Private, Wide
+from triptych.targets.cpu.emit.values import StackSlot, Vector
 from triptych.targets.cpu.emit.warp import Warp
 from triptych.targets.cpu.emit.whole_warps import require_whole_warp
 
@@ -47,7 +47,7 @@ def load_matrices(warp: Warp, operation: Operation) -> None:
         _call_load(warp, copy, pointer, homes, _REGISTER_BYTES)
         registers = [warp.code.load(home, warp.code.wide("i32"), ALIGNMENT) for home in homes]
     for result, register in zip(operation.results, registers, strict=True):
-        warp.set(result, Wide(register))
+        warp.set(result, Vector(register))
 
 
 def _load(code: LaneBuilder, copy: MatrixCopy, addresses: Sequence[Value]) -> list[Value]:
@@ -76,7 +76,7 @@ def _fill_fragment(warp: Warp, copy: MatrixCopy, operation: Operation) -> bool:
     return True
 
 
-def _place(warp: Warp, pointer: Value) -> Private | None:
+def _place(warp: Warp, pointer: Value) -> StackSlot | None:
     """The place in an array of the thread that an address of constants is; such addresses take no code."""
     if pointer not in warp.values:
         made_by = defining_op(pointer)
@@ -85,7 +85,7 @@ def _place(warp: Warp, pointer: Value) -> Private | None:
             return None
         warp.convert(made_by)
     found = warp.get(pointer)
-    return found if isinstance(found, Private) and found.dynamic is None else None
+    return found if isinstance(found, StackSlot) and found.dynamic is None else None
 
 
 def _call_load(warp: Warp, copy: MatrixCopy, pointer: Value, rows: Sequence[Value], size: int) -> None:

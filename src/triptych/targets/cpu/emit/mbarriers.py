@@ -14,11 +14,11 @@ from triptych.diagnostics.kernel_errors import MbarrierError
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.dialects import simt
 from triptych.targets.cpu.emit.barrier_state import KNOWN, MOST_KNOWN, PROGRESS, State, loop, when
-from triptych.targets.cpu.emit.collectives import nothing, require_of
+from triptych.targets.cpu.emit.collectives import no_op, require_of
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import gather
 from triptych.targets.cpu.emit.serialized_lanes import each_active
-from triptych.targets.cpu.emit.values import Scalar, Wide, plain_pointer
+from triptych.targets.cpu.emit.values import Scalar, Vector, plain_pointer
 from triptych.targets.cpu.emit.warp import Warp
 
 COUNT_BITS, TX_BITS = 20, 21
@@ -122,8 +122,8 @@ def _note(code: LaneBuilder, state: State, pointer: Value) -> None:
 def forget(code: LaneBuilder, state: State) -> None:
     """The block has ended: the next one in this memory finds no barriers that it has not initialised itself."""
     bounds = (code.constant(0, "i32"), state.get(KNOWN), code.constant(1, "i32"))
-    nothing = code.constant(0, "i64")
-    loop(code, *bounds, lambda number: code.store(nothing, code.load(state.address(number), "!llvm.ptr", 8), 8))
+    no_op = code.constant(0, "i64")
+    loop(code, *bounds, lambda number: code.store(no_op, code.load(state.address(number), "!llvm.ptr", 8), 8))
 
 
 # each operation -----------------------------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ def test(warp: Warp, operation: Operation) -> None:
     _tell_each(warp, operation)
     over = _over(warp, pointers, parities)
     _tell_each(warp, operation, over=over)
-    warp.set(result, Wide(over))
+    warp.set(result, Vector(over))
 
 
 # operands and checks ------------------------------------------------------------------------------------------------
@@ -378,6 +378,6 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     simt.ASYNC_ARRIVE: arrive,  # copies of the block have landed when they are issued
     simt.MBARRIER_WAIT: wait,
     simt.MBARRIER_TEST: test,
-    simt.MBARRIER_FENCE: nothing,
+    simt.MBARRIER_FENCE: no_op,
     simt.ASYNC_FENCE: fence,
 }

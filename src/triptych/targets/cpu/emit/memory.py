@@ -12,7 +12,7 @@ from triptych.support.runs import Run
 from triptych.targets.cpu.emit.bundles import load_from_bundle, store_to_bundle
 from triptych.targets.cpu.emit.lane_copies import copied_by, in_runs, is_packed, lane_runs
 from triptych.targets.cpu.emit.serialized_lanes import copy_in_turn, load_in_turn, store_in_turn
-from triptych.targets.cpu.emit.values import Packed, Private, Rows, Scalar, Wide, plain_pointer
+from triptych.targets.cpu.emit.values import ArrayOfStructs, Scalar, StackSlot, StructOfArrays, Vector, plain_pointer
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.emit.lane_builder import LaneBuilder, Order
@@ -34,7 +34,7 @@ def load(warp: Warp, operation: Operation) -> None:
     pointer, result = operation.operands[0], operation.results[0]
     kind = plain_pointer(result.type)
     found = warp.get(pointer)
-    if isinstance(found, Private):
+    if isinstance(found, StackSlot):
         warp.set(result, _load_private(warp, found, kind))
         return
     counted, order = count_and_element(kind), _order(operation)
@@ -42,7 +42,7 @@ def load(warp: Warp, operation: Operation) -> None:
     if warp.analysis.at(result).known:
         warp.set(result, Scalar(warp.code.load(warp.scalar(pointer), kind, alignment, order)))
     elif order:
-        warp.set(result, Wide(load_in_turn(warp, warp.vector(pointer), kind, alignment, order)))
+        warp.set(result, Vector(load_in_turn(warp, warp.vector(pointer), kind, alignment, order)))
     elif counted and (store := copied_by(warp, operation, counted)) is not None:
         target = store.operands[1]
         both = min(alignment, access_alignment(store, kind))
@@ -51,10 +51,12 @@ def load(warp: Warp, operation: Operation) -> None:
     elif counted:
         warp.set(result, _load_vectors(warp, pointer, counted, alignment))
     else:
-        warp.set(result, Wide(_load_lanes(warp, pointer, kind, alignment, 0)))
+        warp.set(result, Vector(_load_lanes(warp, pointer, kind, alignment, 0)))
 
 
-def _load_vectors(warp: Warp, pointer: Value, counted: tuple[int, Type], alignment: int) -> Packed | Rows:
+def _load_vectors(
+    warp: Warp, pointer: Value, counted: tuple[int, Type], alignment: int
+) -> ArrayOfStructs | StructOfArrays:
     count, element = counted
     size = byte_size(element)
     known = warp.analysis.at(pointer)
@@ -62,11 +64,11 @@ def _load_vectors(warp: Warp, pointer: Value, counted: tuple[int, Type], alignme
         kind = warp.code.vector(count * warp.code.width, element)
         address = warp.scalar(pointer)
         if warp.mask is None:
-            return Packed(warp.code.load(address, kind, alignment), count)
-        return Packed(masked_load(warp, address, _repeated(warp, warp.mask, count), kind, alignment), count)
+            return ArrayOfStructs(warp.code.load(address, kind, alignment), count)
+        return ArrayOfStructs(masked_load(warp, address, _repeated(warp, warp.mask, count), kind, alignment), count)
     if not in_runs(known, size):
-        return Packed(load_each(warp, pointer, warp.code.vector(count, element), alignment), count)
-    return Rows([_load_lanes(warp, pointer, element, size, i * size) for i in range(count)])
+        return ArrayOfStructs(load_each(warp, pointer, warp.code.vector(count, element), alignment), count)
+    return StructOfArrays([_load_lanes(warp, pointer, element, size, i * size) for i in range(count)])
 
 
 def _repeated(warp: Warp, mask: Value, count: int) -> Value:
@@ -193,7 +195,7 @@ def store_each(warp: Warp, packed: Value, pointer: Value, kind: Type, alignment:
 
 
 # arrays of threads ------------------------------------------------------------------------------------------------
-def row_address(warp: Warp, found: Private, index: int) -> Value:
+def row_address(warp: Warp, found: StackSlot, index: int) -> Value:
     """The address of a row of a private array: one element of all lanes."""
     array, base = warp.arrays.private(warp, found.root)
     kind = warp.code.wide(array.element)
@@ -205,11 +207,11 @@ def row_address(warp: Warp, found: Private, index: int) -> Value:
     return warp.code.offset(moved, place, kind) if place else moved
 
 
-def _elements(warp: Warp, found: Private, index: int) -> Value:
+def _elements(warp: Warp, found: StackSlot, index: int) -> Value:
     """The addresses of one element in each lane, where lanes index differently."""
     code = warp.code
     array, base = warp.arrays.private(warp, found.root)
-    assert isinstance(found.dynamic, Wide)
+    assert isinstance(found.dynamic, Vector)
     start = code.offset(base, found.index + index, code.wide(array.element))
     lanes = code.constants([code.width] * code.width, "i64")
     rows = code.value("arith.muli", (found.dynamic.value, lanes), code.wide("i64"))
@@ -217,19 +219,19 @@ def _elements(warp: Warp, found: Private, index: int) -> Value:
     return code.offset(start, places, array.element)
 
 
-def _load_private(warp: Warp, found: Private, kind: Type) -> Wide | Rows:
+def _load_private(warp: Warp, found: StackSlot, kind: Type) -> Vector | StructOfArrays:
     counted = count_and_element(kind)
     if counted:
-        return Rows([_load_element(warp, found, i, counted[1]) for i in range(counted[0])])
-    return Wide(_load_element(warp, found, 0, kind))
+        return StructOfArrays([_load_element(warp, found, i, counted[1]) for i in range(counted[0])])
+    return Vector(_load_element(warp, found, 0, kind))
 
 
-def _load_element(warp: Warp, found: Private, index: int, element: Type) -> Value:
+def _load_element(warp: Warp, found: StackSlot, index: int, element: Type) -> Value:
     size = byte_size(element)
     together = size // found.size
     if together > 1:
         return _joined_words(warp, found, index * together, together, element)
-    if isinstance(found.dynamic, Wide):
+    if isinstance(found.dynamic, Vector):
         return gather(warp, _elements(warp, found, index), element, size)
     if (slot := warp.arrays.slot(found.root, found.index + index)) is not None:
         return load_from_bundle(warp, found.root, slot, element)
@@ -242,7 +244,7 @@ def store(warp: Warp, operation: Operation) -> None:
     kind = plain_pointer(value.type)
     found = warp.get(pointer)
     counted = count_and_element(kind)
-    if isinstance(found, Private):
+    if isinstance(found, StackSlot):
         _store_private(warp, found, value, kind)
         return
     known = warp.analysis.at(pointer)
@@ -305,7 +307,7 @@ def _value_in(warp: Warp, value: Value, lane: Value, kind: Type) -> Value:
     if not counted:
         return warp.code.extract_at(warp.vector(value), lane, kind)
     count, element = counted
-    rows = found.rows if isinstance(found, Rows) else warp.rows(value)
+    rows = found.rows if isinstance(found, StructOfArrays) else warp.rows(value)
     elements = [warp.code.extract_at(row, lane, element) for row in rows]
     return warp.code.value("vector.from_elements", elements, f"vector<{count}x{element}>")
 
@@ -333,11 +335,11 @@ def packed_value(warp: Warp, value: Value, count: int, element: Type) -> Value:
     """A vector in every lane, lane after lane."""
     found = warp.get(value)
     code = warp.code
-    if isinstance(found, Packed):
+    if isinstance(found, ArrayOfStructs):
         return found.value
     if isinstance(found, Scalar):
         return code.shuffle(found.value, found.value, list(range(count)) * code.width, element)
-    assert isinstance(found, Rows)
+    assert isinstance(found, StructOfArrays)
     every = joined(warp.code, [(row, code.width) for row in found.rows], element)
     places = [i * code.width + lane for lane in range(code.width) for i in range(count)]
     return code.shuffle(every, every, places, element) if count > 1 else every
@@ -383,7 +385,7 @@ def scatter(warp: Warp, vector: Value, addresses: Value, alignment: int) -> None
     code.operation("llvm.intr.masked.scatter", (vector, addresses, mask), attributes=attributes)
 
 
-def _store_private(warp: Warp, found: Private, value: Value, kind: Type) -> None:
+def _store_private(warp: Warp, found: StackSlot, value: Value, kind: Type) -> None:
     counted = count_and_element(kind)
     rows = warp.rows(value) if counted else [warp.vector(value)]
     element = counted[1] if counted else kind
@@ -391,7 +393,7 @@ def _store_private(warp: Warp, found: Private, value: Value, kind: Type) -> None
         _store_element(warp, found, i, row, element)
 
 
-def _joined_words(warp: Warp, found: Private, index: int, together: int, element: Type) -> Value:
+def _joined_words(warp: Warp, found: StackSlot, index: int, together: int, element: Type) -> Value:
     """Elements side by side as one word in every lane."""
     code, part = warp.code, warp.code.type(f"i{8 * found.size}")
     rows = [(_load_element(warp, found, index + i, part), code.width) for i in range(together)]
@@ -400,7 +402,7 @@ def _joined_words(warp: Warp, found: Private, index: int, together: int, element
     return code.value("vector.bitcast", (code.shuffle(every, every, places, part),), code.wide(element))
 
 
-def _store_words(warp: Warp, found: Private, index: int, together: int, row: Value) -> None:
+def _store_words(warp: Warp, found: StackSlot, index: int, together: int, row: Value) -> None:
     """A word in every lane into elements side by side."""
     code, part = warp.code, warp.code.type(f"i{8 * found.size}")
     every = code.value("vector.bitcast", (row,), code.vector(together * code.width, part))
@@ -409,13 +411,13 @@ def _store_words(warp: Warp, found: Private, index: int, together: int, row: Val
         _store_element(warp, found, index + i, code.shuffle(every, every, places, part), part)
 
 
-def _store_element(warp: Warp, found: Private, index: int, row: Value, element: Type) -> None:
+def _store_element(warp: Warp, found: StackSlot, index: int, row: Value, element: Type) -> None:
     code, size = warp.code, byte_size(element)
     together = size // found.size
     if together > 1:
         _store_words(warp, found, index * together, together, row)
         return
-    if isinstance(found.dynamic, Wide):
+    if isinstance(found.dynamic, Vector):
         scatter(warp, row, _elements(warp, found, index), size)
         return
     if (slot := warp.arrays.slot(found.root, found.index + index)) is not None:
@@ -441,7 +443,7 @@ def allocate(warp: Warp, operation: Operation) -> None:
         warp.set(result, Scalar(base))
     else:
         size = byte_size(pointee(operation))
-        warp.set(result, Private(result, 0, None, size))
+        warp.set(result, StackSlot(result, 0, None, size))
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {

@@ -11,7 +11,7 @@ from triptych.ir.location import place_of
 from triptych.kernel_ir.dialects.tile import MMA
 from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
 from triptych.targets.cpu.emit.mma_tiles import function_name, product_functions
-from triptych.targets.cpu.emit.values import Private
+from triptych.targets.cpu.emit.values import StackSlot
 from triptych.targets.cpu.emit.warp import Warp
 from triptych.targets.cpu.emit.whole_warps import require_whole_warp
 
@@ -31,7 +31,7 @@ def multiply(warp: Warp, operation: Operation) -> None:
 def array_of(warp: Warp, operation: Operation, operand: Value) -> Value:
     """The address of this warp's part of an array that an instruction takes whole."""
     found = warp.get(operand)
-    if not isinstance(found, Private) or found.index or found.dynamic is not None:
+    if not isinstance(found, StackSlot) or found.index or found.dynamic is not None:
         raise LoweringError(
             "the CPU target multiplies fragments that are arrays of their own, accessed by whole elements",
             span=place_of(operation),

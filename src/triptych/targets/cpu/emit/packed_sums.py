@@ -20,7 +20,7 @@ from triptych.kernel_ir.analysis.addresses import INDEXING
 from triptych.kernel_ir.analysis.stack_slots import private_place
 from triptych.kernel_ir.analysis.uniformity import UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import defining_op, is_ordered, is_pure, writes
-from triptych.targets.cpu.emit.fma_grouping import SUM, TOGETHER, Groups, Taken, groups_of
+from triptych.targets.cpu.emit.fma_grouping import SUM, TOGETHER, ForwardedLoad, Groups, groups_of
 from triptych.targets.cpu.emit.private_arrays import PrivateArray, users
 
 
@@ -123,7 +123,7 @@ class PackedSums:
                 return False
         return True
 
-    def order(self, stretch: Sequence[Operation]) -> Sequence[Operation | Taken | PackedGroup]:
+    def order(self, stretch: Sequence[Operation]) -> Sequence[Operation | ForwardedLoad | PackedGroup]:
         """A stretch in the order in which it is to be run, its sums packed, in groups, or as they are."""
         groups, sums = self._groups.get(id(stretch)), self._packed.get(id(stretch))
         if groups is None:
@@ -186,12 +186,12 @@ def _packed(groups: Groups, analysis: UniformityAnalysis) -> list[PackedSum] | N
     return found
 
 
-def _chains(members: Sequence[Operation | Taken]) -> dict[tuple[Value, int], list[Operation]]:
+def _chains(members: Sequence[Operation | ForwardedLoad]) -> dict[tuple[Value, int], list[Operation]]:
     """The sums of a group by the array and the element where they begin, in their order."""
     found: dict[tuple[Value, int], list[Operation]] = {}
     begun: dict[Operation, tuple[Value, int]] = {}
     for sum_ in members:
-        if isinstance(sum_, Taken) or sum_.name != SUM:
+        if isinstance(sum_, ForwardedLoad) or sum_.name != SUM:
             continue
         before = defining_op(sum_.operands[2])
         assert before is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.types import count_and_element, is_float, word_of
 from triptych.targets.cpu.emit.memory import packed_value
-from triptych.targets.cpu.emit.values import Packed, Rows, Scalar, Wide
+from triptych.targets.cpu.emit.values import ArrayOfStructs, Scalar, StructOfArrays, Vector
 from triptych.targets.cpu.emit.warp import Warp
 
 _DYNAMIC = -(2**63)
@@ -23,18 +23,18 @@ def elementwise(warp: Warp, operation: Operation, attributes: Mapping[str, Attri
     found = [warp.get(operand) for operand in operands]
     vectors = [count_and_element(operand.type) for operand in operands]
     if (
-        any(isinstance(f, Packed) for f in found)
-        and all(isinstance(f, Packed | Scalar) for f in found)
+        any(isinstance(f, ArrayOfStructs) for f in found)
+        and all(isinstance(f, ArrayOfStructs | Scalar) for f in found)
         and all(vectors)
     ):
         packed = [packed_value(warp, o, *(v or counted)) for o, v in zip(operands, vectors, strict=True)]
         kind = warp.code.vector(count * warp.code.width, element)
-        warp.set(result, Packed(warp.code.value(name, packed, kind, attributes), count))
+        warp.set(result, ArrayOfStructs(warp.code.value(name, packed, kind, attributes), count))
         return
     parts = [warp.rows(o) if v else _same(warp, o, count) for o, v in zip(operands, vectors, strict=True)]
     kind = warp.code.wide(element)
     made = [warp.code.value(name, row, kind, attributes) for row in zip(*parts, strict=True)]
-    warp.set(result, Rows(made))
+    warp.set(result, StructOfArrays(made))
 
 
 def _same(warp: Warp, value: Value, count: int) -> list[Value]:
@@ -75,9 +75,9 @@ def _broadcast(warp: Warp, operation: Operation) -> None:
     count, _ = count_and_element(result.type) or (1, "")
     if count_and_element(source.type):
         only = warp.rows(source)
-        warp.set(result, Rows(only * (count // len(only))))
+        warp.set(result, StructOfArrays(only * (count // len(only))))
     else:
-        warp.set(result, Rows([warp.vector(source)] * count))
+        warp.set(result, StructOfArrays([warp.vector(source)] * count))
 
 
 def _position(operation: Operation) -> list[int]:
@@ -89,9 +89,9 @@ def _extract(warp: Warp, operation: Operation) -> None:
     (place,) = _position(operation)
     every = warp.rows(source)
     if place != _DYNAMIC:
-        warp.set(result, Wide(every[place]))
+        warp.set(result, Vector(every[place]))
         return
-    warp.set(result, Wide(_chosen(warp, every, operation.operands[1], result.type)))
+    warp.set(result, Vector(_chosen(warp, every, operation.operands[1], result.type)))
 
 
 def _is_at(warp: Warp, index: Value, place: int) -> Value:
@@ -120,33 +120,35 @@ def _insert(warp: Warp, operation: Operation) -> None:
             warp.code.select(_is_at(warp, dynamic[0], i), warp.vector(value), row, warp.code.wide(kind))
             for i, row in enumerate(every)
         ]
-    warp.set(result, Rows(every))
+    warp.set(result, StructOfArrays(every))
 
 
 def _from_elements(warp: Warp, operation: Operation) -> None:
-    warp.set(operation.results[0], Rows([warp.vector(operand) for operand in operation.operands]))
+    warp.set(operation.results[0], StructOfArrays([warp.vector(operand) for operand in operation.operands]))
 
 
 def _shuffle(warp: Warp, operation: Operation) -> None:
     left, right = operation.operands
     every = [*warp.rows(left), *warp.rows(right)]
-    warp.set(operation.results[0], Rows([every[i] if i >= 0 else every[0] for i in operation.attributes["mask"]]))
+    warp.set(
+        operation.results[0], StructOfArrays([every[i] if i >= 0 else every[0] for i in operation.attributes["mask"]])
+    )
 
 
 def _interleave(warp: Warp, operation: Operation) -> None:
     left, right = (warp.rows(operand) for operand in operation.operands)
-    warp.set(operation.results[0], Rows([row for pair in zip(left, right, strict=True) for row in pair]))
+    warp.set(operation.results[0], StructOfArrays([row for pair in zip(left, right, strict=True) for row in pair]))
 
 
 def _deinterleave(warp: Warp, operation: Operation) -> None:
     every = warp.rows(operation.operands[0])
     for i, result in enumerate(operation.results):
-        warp.set(result, Rows(every[i::2]))
+        warp.set(result, StructOfArrays(every[i::2]))
 
 
 def _to_elements(warp: Warp, operation: Operation) -> None:
     for result, row in zip(operation.results, warp.rows(operation.operands[0]), strict=True):
-        warp.set(result, Wide(row))
+        warp.set(result, Vector(row))
 
 
 def _slice(warp: Warp, operation: Operation) -> None:
@@ -154,7 +156,7 @@ def _slice(warp: Warp, operation: Operation) -> None:
     (size,) = (int(a.value) for a in operation.attributes["sizes"])
     (stride,) = (int(a.value) for a in operation.attributes["strides"])
     every = warp.rows(operation.operands[0])
-    warp.set(operation.results[0], Rows(every[offset : offset + size * stride : stride]))
+    warp.set(operation.results[0], StructOfArrays(every[offset : offset + size * stride : stride]))
 
 
 _REDUCTIONS = {
@@ -185,7 +187,7 @@ def _reduce(warp: Warp, operation: Operation) -> None:
     total = warp.vector(start[0]) if start else every[0]
     for row in every if start else every[1:]:
         total = warp.code.value(combine, (total, row), warp.code.wide(kind))
-    warp.set(result, Wide(total))
+    warp.set(result, Vector(total))
 
 
 def _bitcast(warp: Warp, operation: Operation) -> None:
@@ -195,7 +197,7 @@ def _bitcast(warp: Warp, operation: Operation) -> None:
     assert new is not None
     packed = packed_value(warp, source, *old)
     kind = warp.code.vector(new[0] * warp.code.width, new[1])
-    warp.set(result, Packed(warp.code.value("vector.bitcast", (packed,), kind), new[0]))
+    warp.set(result, ArrayOfStructs(warp.code.value("vector.bitcast", (packed,), kind), new[0]))
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {

@@ -22,9 +22,9 @@ from triptych.kernel_ir.dialects.tile import (
     TMA_PREFETCH,
     TMA_STORE,
 )
-from triptych.targets.cpu.emit.async_queue import commit_copies, later, wait_for_copies
+from triptych.targets.cpu.emit.async_queue import commit_copies, defer, wait_for_copies
 from triptych.targets.cpu.emit.barrier_state import State
-from triptych.targets.cpu.emit.collectives import nothing
+from triptych.targets.cpu.emit.collectives import no_op
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.mbarriers import complete
 from triptych.targets.cpu.emit.queue_functions import LOADS, STORES
@@ -47,7 +47,7 @@ def load(warp: Warp, operation: Operation) -> None:
             values = [used, target, counter, *where]
             for low, size in _ranges(warp, operation, copy, used, target):
                 warp.arrays.observer.begins(warp, operation, lane, low, size, counter)
-            later(warp, LOADS, values, copied)
+            defer(warp, LOADS, values, copied)
 
         def copied(state: State | None, values: list[Value]) -> None:
             used, target, counter, *where = values
@@ -74,7 +74,7 @@ def store(warp: Warp, operation: Operation) -> None:
     def once(given: list[Value], lane: Value) -> None:
         for low, size in _ranges(warp, operation, copy, *given[:2]):
             warp.arrays.observer.begins(warp, operation, lane, low, size)
-        later(warp, STORES, given, stored)
+        defer(warp, STORES, given, stored)
 
     _each_lane(warp, operation, once)
 
@@ -181,12 +181,12 @@ def _call(warp: Warp, copy: BoxCopy, given: Sequence[Value]) -> Value:
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     TMA_LOAD: load,
     TMA_STORE: store,
-    TMA_PREFETCH: nothing,
-    TENSORMAP_PREFETCH: nothing,
+    TMA_PREFETCH: no_op,
+    TENSORMAP_PREFETCH: no_op,
     TENSORMAP_REPLACE: replace_map,
     TENSORMAP_CP_FENCEPROXY: publish_map,
-    TENSORMAP_RELEASE: nothing,
-    TENSORMAP_ACQUIRE: nothing,
+    TENSORMAP_RELEASE: no_op,
+    TENSORMAP_ACQUIRE: no_op,
     BULK_COMMIT: commit_copies,
     BULK_WAIT: wait_for_copies,
 }

@@ -17,21 +17,21 @@ class Scalar:
 
 
 @dataclass(slots=True, eq=False)
-class Wide:
+class Vector:
     """One element for each lane."""
 
     value: Value
 
 
 @dataclass(slots=True, eq=False)
-class Rows:
+class StructOfArrays:
     """A vector in every lane, element by element: one vector over the lanes for each."""
 
     rows: list[Value]
 
 
 @dataclass(slots=True, eq=False)
-class Packed:
+class ArrayOfStructs:
     """A vector in every lane, lane by lane, as neighbouring lanes have it in memory."""
 
     value: Value
@@ -39,17 +39,17 @@ class Packed:
 
 
 @dataclass(slots=True, eq=False)
-class Private:
+class StackSlot:
     """An address in an array that every thread has for itself: its element, an int plus perhaps a run-time part."""
 
     root: Value
     index: int
-    dynamic: Scalar | Wide | None
+    dynamic: Scalar | Vector | None
     size: int
     """Bytes of an element."""
 
 
-Emitted: TypeAlias = Scalar | Wide | Rows | Packed | Private
+Emitted: TypeAlias = Scalar | Vector | StructOfArrays | ArrayOfStructs | StackSlot
 
 
 def plain_pointer(kind: Type) -> Type:

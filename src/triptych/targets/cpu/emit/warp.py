@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from triptych.ir.handles import Block, InsertionPoint, Module, Operation, Type, Value
-from triptych.ir.modules import graft, symbols
+from triptych.ir.modules import append_ir, symbols
 from triptych.ir.types import count_and_element, is_pointer
 from triptych.kernel_ir.analysis.addresses import INDEXING
 from triptych.kernel_ir.analysis.uniformity import UniformityAnalysis
@@ -16,7 +16,7 @@ from triptych.targets.cpu.emit.barrier_state import State
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.packed_sums import Slot
 from triptych.targets.cpu.emit.private_arrays import PrivateArray
-from triptych.targets.cpu.emit.values import Emitted, Packed, Rows, Scalar, Wide, plain_pointer
+from triptych.targets.cpu.emit.values import ArrayOfStructs, Emitted, Scalar, StructOfArrays, Vector, plain_pointer
 
 # Which loads of matrices fill fragments and do nothing else: their registers go straight into arrays of the thread.
 # Input: a `tile.load_matrix`. Output: for each of its registers the store that takes it, when all stand behind the
@@ -72,7 +72,7 @@ Outer: TypeAlias = tuple[InsertionPoint | None, Value | None]
 """Where code went and which lanes were active before a region."""
 
 
-class Position:
+class LaunchCoordinates:
     """Where in the launch the code runs: run-time values that the block function computes."""
 
     def __init__(self, block_ids: Sequence[Value], grid: Sequence[Value], block: Sequence[Value]) -> None:
@@ -107,7 +107,7 @@ class Observer:
     """Operations that exist only to be observed."""
 
     # blocks -----------------------------------------------------------------------------------------------------
-    def begin_block(self, position: Position, threads: Value, shared: Value | None, size: Value) -> None:
+    def begin_block(self, position: LaunchCoordinates, threads: Value, shared: Value | None, size: Value) -> None:
         """Another block begins, or another cluster, with as many threads and bytes of shared memory (i32)."""
 
     def end_block(self) -> None:
@@ -135,7 +135,7 @@ class Observer:
         """
 
 
-class Neighbours(Protocol):
+class ClusterInfo(Protocol):
     """The blocks of a cluster that have to do with each other."""
 
     blocks: int
@@ -143,7 +143,7 @@ class Neighbours(Protocol):
     def rank(self) -> Value: ...
 
 
-class Arrays:
+class BlockEnv:
     """The block function's memory: shared memory, arrays private to threads, scratch, and the record of a fault."""
 
     shared: Value | None
@@ -154,7 +154,7 @@ class Arrays:
     """None where they are done at once."""
     observer: Observer
     """Who is told what the kernel does."""
-    cluster: Neighbours | None = None
+    cluster: ClusterInfo | None = None
     """Those of a kernel whose blocks have to do with each other."""
 
     def __init__(self, module: Module) -> None:
@@ -174,7 +174,7 @@ class Arrays:
         """Have functions and constants beside the function; they are MLIR text."""
         if text not in self._defined:
             self._defined.add(text)
-            graft(self._module, text)
+            append_ir(self._module, text)
 
     def call(
         self, code: LaneBuilder, name: str, given: Sequence[Value], write: Callable[[Sequence[Value]], None]
@@ -239,7 +239,7 @@ class Arrays:
         return pointer
 
 
-Observe: TypeAlias = Callable[[Operation, LaneBuilder, Arrays], Observer]
+Observe: TypeAlias = Callable[[Operation, LaneBuilder, BlockEnv], Observer]
 """Makes the observer of a kernel."""
 
 
@@ -251,8 +251,8 @@ class Warp:
         convert: Convert,
         code: LaneBuilder,
         analysis: UniformityAnalysis,
-        position: Position,
-        arrays: Arrays,
+        position: LaunchCoordinates,
+        arrays: BlockEnv,
         values: dict[Value, Emitted],
         number: Value | None,
         mask: Value | None,
@@ -302,7 +302,7 @@ class Warp:
     def vector(self, value: Value) -> Value:
         """One element for each lane."""
         found = self.values[value]
-        if isinstance(found, Wide):
+        if isinstance(found, Vector):
             return found.value
         for known in reversed(self._vectors):
             if value in known:
@@ -337,12 +337,12 @@ class Warp:
     def rows(self, value: Value) -> list[Value]:
         """The elements of a vector, each over the lanes."""
         found = self.values[value]
-        if isinstance(found, Rows):
+        if isinstance(found, StructOfArrays):
             return found.rows
         counted = count_and_element(value.type)
         assert counted is not None
         (count, element), code = counted, self.code
-        if isinstance(found, Packed):
+        if isinstance(found, ArrayOfStructs):
             return [
                 code.shuffle(found.value, found.value, [lane * count + i for lane in range(code.width)], element)
                 for i in range(count)
@@ -353,7 +353,7 @@ class Warp:
     def packed(self, value: Value) -> Value:
         """A vector in every lane as memory has it: one after the other."""
         found = self.values[value]
-        assert isinstance(found, Packed)
+        assert isinstance(found, ArrayOfStructs)
         return found.value
 
     def lane(self, value: Value, lane: Value, kind: Type) -> Value:
@@ -378,17 +378,17 @@ class Warp:
     def take(self, load: Operation, stored: Value, element: int) -> None:
         """Give a load of one element the value that has been stored there."""
         counted = count_and_element(stored.type)
-        self.set(load.results[0], Wide(self.rows(stored)[element] if counted else self.vector(stored)))
+        self.set(load.results[0], Vector(self.rows(stored)[element] if counted else self.vector(stored)))
 
     def first_thread(self) -> Value:
         """The linear number of the thread in lane 0 (i32)."""
         return self.code.value("arith.muli", (self.number, self.code.constant(self.code.width, "i32")), "i32")
 
-    def linear(self) -> Wide:
+    def linear(self) -> Vector:
         """The linear numbers of the threads (i32)."""
         first = self.code.broadcast(self.first_thread(), "i32")
         numbers = self.code.constants(range(self.code.width), "i32")
-        return Wide(self.code.value("arith.addi", (first, numbers), self.code.wide("i32")))
+        return Vector(self.code.value("arith.addi", (first, numbers), self.code.wide("i32")))
 
     # forms ------------------------------------------------------------------------------------------------------
     def forms(self, value: Value, known: bool) -> list[tuple[Type, Value]]:
@@ -422,7 +422,7 @@ class Warp:
     def rebuild(self, value: Value, known: bool, parts: Sequence[Value]) -> Emitted:
         if known:
             return Scalar(parts[0])
-        return Rows(list(parts)) if count_and_element(value.type) else Wide(parts[0])
+        return StructOfArrays(list(parts)) if count_and_element(value.type) else Vector(parts[0])
 
     def bind(self, values: Sequence[Value], parts: Sequence[Value], known: Sequence[bool]) -> None:
         """Give values what a region carries for them."""

@@ -18,9 +18,9 @@ from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, W
 from triptych.kernel_ir.dialects.warp_mma import WIDTHS, elements_per_register
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WARPGROUP_WARPS, WarpgroupMma
 from triptych.targets.cpu.abi.host import has_wide_registers
-from triptych.targets.cpu.emit.async_queue import commit_products, later, wait_for_products
+from triptych.targets.cpu.emit.async_queue import commit_products, defer, wait_for_products
 from triptych.targets.cpu.emit.barrier_state import CONTEXT_BYTES, PRODUCT_WORDS, PROGRESS, State, when
-from triptych.targets.cpu.emit.collectives import nothing, require
+from triptych.targets.cpu.emit.collectives import no_op, require
 from triptych.targets.cpu.emit.mma import array_of, table
 from triptych.targets.cpu.emit.mma_tiles import values
 from triptych.targets.cpu.emit.queue_functions import PRODUCTS
@@ -165,7 +165,7 @@ def _call(warp: Warp, operation: Operation, back: Value, given: Sequence[Value],
     )
     distance = code.resized(_state(warp).get(CONTEXT_BYTES), "i64")
     values = [sums, distance, accumulate, *registers, *given[:-1]]
-    later(warp, PRODUCTS, values, partial(_begun, warp, operation), number)
+    defer(warp, PRODUCTS, values, partial(_begun, warp, operation), number)
 
 
 def _begun(warp: Warp, operation: Operation, _: State | None, values: list[Value]) -> None:
@@ -232,7 +232,7 @@ def _registers(instruction: WarpgroupMma, a: Factor) -> dict[str, int]:
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     WGMMA: multiply,
-    WGMMA_FENCE: nothing,
+    WGMMA_FENCE: no_op,
     WGMMA_COMMIT: commit,
     WGMMA_WAIT: wait_for_products,
 }

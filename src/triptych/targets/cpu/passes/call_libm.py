@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Value
-from triptych.ir.modules import graft, operations_named
+from triptych.ir.modules import append_ir, operations_named
 from triptych.ir.rewriting import Replacement, Rule, replace_each
 
 _FUNCTIONS = {"math.expm1": "expm1", "math.log1p": "log1p"}
@@ -21,7 +21,7 @@ def call_libm(module: Module) -> None:
     for name, function in _FUNCTIONS.items():
         found = operations_named(module, name)
         if found:
-            graft(module, _declarations(function))
+            append_ir(module, _declarations(function))
         replace_each(found, _calling(function))
 
 

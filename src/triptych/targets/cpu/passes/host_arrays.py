@@ -12,7 +12,7 @@ from triptych.diagnostics.kernel_errors import BlockMemoryError
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
-from triptych.ir.modules import callee, graft, operations_named, symbols
+from triptych.ir.modules import append_ir, callee, operations_named, symbols
 from triptych.ir.signature import signature_of
 from triptych.kernel_ir.dialects.kernel_operations import array_size
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT, STACK_BYTES, padded
@@ -30,7 +30,7 @@ def allocate_host_arrays(module: Module) -> None:
     with module.context:
         large = _large(operations_named(symbols(module)[signature_of(module).name], "llvm.alloca"))
         if large:
-            graft(module, _DECLARATIONS)
+            append_ir(module, _DECLARATIONS)
             _allocate(large)
 
 

@@ -16,7 +16,7 @@ from triptych.ir.builder import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE, Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.location import place_of
-from triptych.ir.modules import graft, operations_named, symbols, text_constant
+from triptych.ir.modules import append_ir, operations_named, symbols, text_constant
 from triptych.ir.signature import signature_of
 from triptych.targets.cpu.abi.abi import FAIL, FORMATS, KERNEL_FAULT, KERNEL_FAULT_DECLARATION, STOPPING
 from triptych.targets.cpu.abi.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
@@ -40,7 +40,7 @@ def lower_assert(module: Module) -> None:
     if texts:
         constants = (text_constant(name, text) for text, name in texts.items())
         declarations = RAISE_TEXT + raising_function(FAIL, FORMATS[FAIL]) + KERNEL_FAULT_DECLARATION
-        graft(module, declarations + "".join(constants))
+        append_ir(module, declarations + "".join(constants))
 
 
 class _CheckedFunction(ABC):

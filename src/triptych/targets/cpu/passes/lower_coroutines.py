@@ -9,7 +9,7 @@ from __future__ import annotations
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Module, Operation, Value
-from triptych.ir.modules import callee, graft, symbols
+from triptych.ir.modules import append_ir, callee, symbols
 from triptych.targets.cpu.abi.kernel_functions import (
     COROUTINE_ATTRIBUTE,
     FRAME_ALIGNMENT,
@@ -30,7 +30,7 @@ def lower_coroutines(module: Module) -> None:
     with module.context:
         marked = [found for found in symbols(module).values() if COROUTINE_ATTRIBUTE in found.attributes]
         for function in marked:
-            graft(module, _DECLARATIONS)
+            append_ir(module, _DECLARATIONS)
             called = function.attributes[COROUTINE_ATTRIBUTE]
             symbols(module)[called.value].erase()
             _Coroutine(function).rewrite()

@@ -17,7 +17,7 @@ from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import Block, Location, Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
-from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
+from triptych.ir.modules import append_ir, callee, function, operations_named, symbols, text_constant
 from triptych.ir.types import type_text
 from triptych.kernel_ir.analysis.clusters import CLUSTER_ATTRIBUTE
 from triptych.kernel_ir.dialects.check import TABLE_ATTRIBUTE
@@ -55,7 +55,7 @@ def lower_launch(module: Module) -> None:
                 _BlocksFunction(operation).take_launch()
         for launch in launches(module):
             _lower(module, launch)
-        graft(module, LAUNCH_DECLARATION + POLL_DECLARATION)
+        append_ir(module, LAUNCH_DECLARATION + POLL_DECLARATION)
         _drop_kernels(module)
 
 
@@ -136,7 +136,7 @@ def _lower(module: Module, given: Launch) -> None:
     numbers = (*given.grid, *given.block, given.shared_bytes or code.constant(0, "i32"))
     types = [type_text(kind) for kind in ir.FunctionType(blocks.attributes["function_type"].value).inputs]
     record = f"!llvm.struct<({', '.join(types[: len(given.arguments) + _DESCRIPTION])})>"
-    graft(module, _chunk_text(kernel, types, record))
+    append_ir(module, _chunk_text(kernel, types, record))
     packed = _pack(launch, record, (*given.arguments, *numbers), code)
     symbol = code.attribute(f'@"{kernel}{_CHUNK}"')
     chunk = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": symbol})
@@ -168,7 +168,7 @@ def _identity(module: Module, kernel: str, launch: Operation, code: Builder, tog
     where = "" if span is None else f", launched at {span.file}:{span.line}"
     where += f" in clusters of {together}" if together > 1 else ""
     name = f"triptych.identity{sum(found.startswith('triptych.identity') for found in symbols(module))}"
-    graft(module, text_constant(name, f"the kernel {kernel}{where}"))
+    append_ir(module, text_constant(name, f"the kernel {kernel}{where}"))
     return code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.attribute(f"@{name}")})
 
 

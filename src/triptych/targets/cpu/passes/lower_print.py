@@ -11,7 +11,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
-from triptych.ir.modules import graft, operations_named, text_constant
+from triptych.ir.modules import append_ir, operations_named, text_constant
 from triptych.ir.types import type_text
 from triptych.targets.cpu.abi.abi import KERNEL_WRITE, KERNEL_WRITE_DECLARATION
 from triptych.targets.cpu.abi.kernel_functions import launch_of
@@ -41,7 +41,7 @@ def lower_print(module: Module) -> None:
         printers.append(_printer(name, operation, in_kernel=launch is not None))
         _replace_by_call(operation, name, [] if launch is None else [launch])
     if printers:
-        graft(module, _DECLARATIONS + "".join(printers))
+        append_ir(module, _DECLARATIONS + "".join(printers))
 
 
 def _check_types(operation: Operation) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
-from triptych.ir.modules import callee, function, graft, operations_named
+from triptych.ir.modules import append_ir, callee, function, operations_named
 from triptych.ir.signature import signature_of
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, inner, is_pure, operations, walk
 from triptych.targets.cpu.abi.abi import LAUNCH
@@ -75,7 +75,7 @@ def poll_loops(module: Module) -> None:
         loops = [loop for loop in operations_named(host, *LOOPS) if _is_long(loop)]
         if not loops or not is_supported():  # without a clock, Ctrl-C waits for the end of the function
             return
-        graft(module, _POLL_TEXT.replace(_CLOCK_NUMBER, str(system().monotonic_clock)))
+        append_ir(module, _POLL_TEXT.replace(_CLOCK_NUMBER, str(system().monotonic_clock)))
         due = _variable(host)
         lengths = [max(1, min(STRETCH, _BUDGET // _work_of(inner(loop)))) for loop in loops]
         for loop, length in zip(loops, lengths, strict=True):

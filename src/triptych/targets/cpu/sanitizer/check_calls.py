@@ -27,8 +27,8 @@ from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import packed_value
-from triptych.targets.cpu.emit.values import Private
-from triptych.targets.cpu.emit.warp import Observer, Position, Warp
+from triptych.targets.cpu.emit.values import StackSlot
+from triptych.targets.cpu.emit.warp import LaunchCoordinates, Observer, Warp
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.async_code import COPY
 from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE
@@ -162,7 +162,7 @@ _BY_STRIDE = {
 def access(warp: Warp, operation: Operation) -> None:
     """`check.access`: lanes a known distance apart have one address and that distance."""
     pointer, *values = operation.operands
-    if isinstance(warp.get(pointer), Private):
+    if isinstance(warp.get(pointer), StackSlot):
         return
     code, repeated = warp.code, STEPS_ATTRIBUTE in operation.attributes
     numbers = [code.constant(int(operation.attributes[name].value), "i32") for name in ("size", "kind", "site")]
@@ -219,7 +219,7 @@ def _barrier(warp: Warp, operands: Sequence[Value]) -> tuple[Value, Value]:
 def place(warp: Warp, operation: Operation) -> None:
     """`check.place`."""
     (pointer,) = operation.operands
-    if isinstance(warp.get(pointer), Private):
+    if isinstance(warp.get(pointer), StackSlot):
         return
     code, what = warp.code, int(operation.attributes["what"].value)
     narrow = int(operation.attributes["narrow"].value) if "narrow" in operation.attributes else 0
@@ -346,7 +346,7 @@ class CheckCalls(AsyncProxyCalls):
         self._code, attributes = code, kernel.attributes
         self._facts = json.loads(attributes[CHECKS_ATTRIBUTE].value) if CHECKS_ATTRIBUTE in attributes else None
 
-    def begin_block(self, position: Position, threads: Value, shared: Value | None, size: Value) -> None:
+    def begin_block(self, position: LaunchCoordinates, threads: Value, shared: Value | None, size: Value) -> None:
         if self._facts is None:
             return
         code = self._code

@@ -9,7 +9,7 @@ from triptych.diagnostics.kernel_errors import AsyncAccessError
 from triptych.ir.handles import Module
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
-from triptych.kernel_ir.analysis.wgmma_registers import Finding, Missing, misused_registers
+from triptych.kernel_ir.analysis.wgmma_registers import Finding, WgmmaHazard, misused_registers
 
 
 def check_wgmma_registers(module: Module) -> bool:
@@ -17,7 +17,7 @@ def check_wgmma_registers(module: Module) -> bool:
     for kernel in operations_named(module, "gpu.func"):
         found = misused_registers(kernel)
         if found:
-            raise _missing_fence(found[0]) if found[0].missing is Missing.FENCE else _missing_wait(found[0])
+            raise _missing_fence(found[0]) if found[0].missing is WgmmaHazard.FENCE else _missing_wait(found[0])
     return False
 
 
@@ -35,7 +35,7 @@ def _missing_fence(found: Finding) -> AsyncAccessError:
 
 def _missing_wait(found: Finding) -> AsyncAccessError:
     product = place_of(found.earlier)
-    is_open = found.missing is Missing.COMMIT
+    is_open = found.missing is WgmmaHazard.COMMIT
     return AsyncAccessError(
         "the sums of a product are touched while it runs",
         span=place_of(found.operation),

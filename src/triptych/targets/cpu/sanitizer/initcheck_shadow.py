@@ -1,4 +1,4 @@
-"""Follows unset elements of register tensors while a kernel runs (debug builds with `init`).
+"""Register shadows: uninitialized elements of register tensors, followed in debug builds with `init`.
 
 Input: a kernel as it was traced, and what may be unset in it (`uninitialized_values`). Output: the same kernel,
 in which every such array has a cell for each of its elements and every such value an origin: 0, or which read found

@@ -19,7 +19,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import launches
 from triptych.ir.location import place_of, spans_of
-from triptych.ir.modules import graft, kernels, text_constant
+from triptych.ir.modules import append_ir, kernels, text_constant
 from triptych.ir.types import (
     GLOBAL_SPACE,
     SHARED_SPACE,
@@ -99,8 +99,8 @@ def instrument_checks(module: Module) -> None:
             instrumented = _InstrumentedKernel(kernel, mode)
             instrumented.rewrite()
             tables[instrumented.name] = instrumented.table
-            graft(module, text_constant(instrumented.table, instrumented.description()))
-        graft(module, DECLARATIONS)
+            append_ir(module, text_constant(instrumented.table, instrumented.description()))
+        append_ir(module, DECLARATIONS)
         for launch in launches(module):
             if launch.kernel in tables:
                 _collect_after(launch.operation, tables[launch.kernel])
