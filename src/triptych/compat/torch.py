@@ -77,14 +77,13 @@ _CONFIGS: dict[TensorInitType, type[InitConfig]] = {
 _BYTE = 8
 
 
-# Any: tensors and types of torch, which has no types here; so in all of this file.
 def create_and_permute_torch_tensor(
     shape: Sequence[int],
-    dtype: Any,
+    dtype: torch.dtype,
     permute_order: Sequence[int] | None = None,
     init_type: TensorInitType = TensorInitType.RANDOM,
     init_config: InitConfig | None = None,
-    device: Any = None,
+    device: torch.device | str | None = None,
 ) -> Any:
     """A new tensor, filled, whose modes are then put into another order; its memory stays as it was made."""
     device = torch.device("cpu") if device is None else device
@@ -122,7 +121,7 @@ def matrix(
     cutlass_dtype: type[Numeric],
     init_type: TensorInitType = TensorInitType.RANDOM,
     init_config: InitConfig | None = None,
-    device: Any = None,
+    device: torch.device | str | None = None,
 ) -> Any:
     """`l` matrices as a tensor of (mode0, mode1, l) in the CPU's memory; one mode is contiguous."""
     shape, order = ((l, mode1, mode0), (2, 1, 0)) if is_mode0_major else ((l, mode0, mode1), (1, 2, 0))
@@ -140,7 +139,7 @@ def _stored_as(dtype: type[Numeric]) -> Any:
     return torch.int8 if dtype.width < _BYTE else torch_dtype(dtype)
 
 
-def get_leading_dim(torch_tensor: Any) -> int | None:
+def get_leading_dim(torch_tensor: torch.Tensor) -> int | None:
     """The mode whose neighbours are neighbours in memory."""
     steps = list(torch_tensor.stride())
     candidates = [mode for mode, step in enumerate(steps) if step == 1]
@@ -148,11 +147,11 @@ def get_leading_dim(torch_tensor: Any) -> int | None:
 
 
 def cute_tensor_like(
-    data_ref: Any,
+    data_ref: torch.Tensor,
     cutlass_dtype: type[Numeric],
     is_dynamic_layout: bool,
     assumed_align: int | None = None,
-    device: Any = "cuda",
+    device: torch.device | str = "cuda",
 ) -> tuple[RuntimeTensor, Any]:
     """A tensor of elements of a type with the numbers of `data_ref`, as an argument of kernels and as PyTorch's."""
     storage = torch.empty_strided(
@@ -168,11 +167,11 @@ def cute_tensor_like(
     return tensor, storage
 
 
-def _present(device: Any) -> Any:
+def _present(device: torch.device | str) -> Any:
     return device if str(device).partition(":")[0] != "cuda" or torch.cuda.is_available() else "cpu"
 
 
-def _as_elements(storage: Any, dtype: type[Numeric], is_dynamic: bool, align: int | None) -> RuntimeTensor:
+def _as_elements(storage: torch.Tensor, dtype: type[Numeric], is_dynamic: bool, align: int | None) -> RuntimeTensor:
     tensor = from_dlpack(storage, assumed_align=align) if align is not None else from_dlpack(storage)
     if tensor.element_type is not dtype:
         tensor.element_type = dtype
@@ -180,7 +179,7 @@ def _as_elements(storage: Any, dtype: type[Numeric], is_dynamic: bool, align: in
 
 
 def convert_cute_tensor(
-    f32_torch_tensor: Any, cute_tensor: RuntimeTensor, dtype: type[Numeric], is_dynamic_layout: bool = True
+    f32_torch_tensor: torch.Tensor, cute_tensor: RuntimeTensor, dtype: type[Numeric], is_dynamic_layout: bool = True
 ) -> RuntimeTensor:
     """Fill a tensor of any element type with numbers that PyTorch has as float32."""
     source = f32_torch_tensor.to(dtype=torch.float32, device=_present("cuda"))
@@ -188,7 +187,7 @@ def convert_cute_tensor(
     return cute_tensor
 
 
-def as_tensor(pointer: int, shape: Sequence[int], torch_type: Any) -> Any:
+def as_tensor(pointer: int, shape: Sequence[int], torch_type: torch.dtype) -> Any:
     """Memory at an address as a tensor, row-major."""
     size = math.prod(shape) * torch_type.itemsize
     return torch.frombuffer((ctypes.c_byte * size).from_address(pointer), dtype=torch_type).view(tuple(shape))

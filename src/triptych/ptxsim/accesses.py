@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from triptych.ptxsim.arithmetic import ARRAYS, UnknownInstructionError
+from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.memory import UNSIGNED, AccessError
 from triptych.ptxsim.operands import WARP, BlockState, listed
 from triptych.ptxsim.reading import TYPE_BYTES, Instruction
@@ -41,7 +42,7 @@ def space_of(instruction: Instruction) -> str:
     return next((word for word in found if word in SPACES), "")
 
 
-def load(block: BlockState, space: str, addresses: Any, mask: Any, size: int, count: int = 1) -> list[Any]:
+def load(block: BlockState, space: str, addresses: Numbers, mask: Mask, size: int, count: int = 1) -> list[Any]:
     """What the threads of a mask find; the others have zeros."""
     results = [np.zeros(block.threads, UNSIGNED[size]) for _ in range(count)]
     for room, chosen, places in _rooms(block, space, addresses, mask):
@@ -50,12 +51,12 @@ def load(block: BlockState, space: str, addresses: Any, mask: Any, size: int, co
     return results
 
 
-def store(block: BlockState, space: str, addresses: Any, mask: Any, values: list[Any], size: int) -> None:
+def store(block: BlockState, space: str, addresses: Numbers, mask: Mask, values: list[Any], size: int) -> None:
     for room, chosen, places in _rooms(block, space, addresses, mask):
         room.store(places, block.numbers[chosen], [value[chosen] for value in values], size)
 
 
-def _rooms(block: BlockState, space: str, addresses: Any, mask: Any) -> list[tuple[Any, Any, Any]]:
+def _rooms(block: BlockState, space: str, addresses: Numbers, mask: Mask) -> list[tuple[Any, Any, Any]]:
     """The rooms that addresses are in, with which threads have them, and their addresses there."""
     if space in block.rooms:
         return [(block.rooms[space], mask, addresses[mask])]
@@ -80,7 +81,7 @@ def _rooms(block: BlockState, space: str, addresses: Any, mask: Any) -> list[tup
     return found
 
 
-def _of_cluster(block: BlockState, addresses: Any, mask: Any) -> list[tuple[Any, Any, Any]]:
+def _of_cluster(block: BlockState, addresses: Numbers, mask: Mask) -> list[tuple[Any, Any, Any]]:
     """The same of addresses in the shared memories of all blocks of the cluster."""
     ranks = addresses >> np.uint64(_PEER)
     chosen = [(rank, mask & (ranks == rank)) for rank in np.unique(ranks[mask])]
@@ -129,7 +130,7 @@ def _load(block: BlockState, instruction: Instruction) -> Run:
     writers = [block.registers.writer(target, kind) for target in targets]
     where = str(instruction)
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         try:
             values = load(block, space, address(), mask, size, len(targets))
         except AccessError as error:
@@ -150,7 +151,7 @@ def _store(block: BlockState, instruction: Instruction) -> Run:
     readers = [block.registers.reader(part, f"b{8 * size}") for part in listed(source)]
     where = str(instruction)
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         values = [read() for read in readers]
         try:
             store(block, space, address(), mask, values, size)
@@ -165,7 +166,7 @@ def _call_parameter(block: BlockState, to: str, source: str, kind: str) -> Run:
     name = to.strip("[] ")
     read = block.registers.reader(source, kind)
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         block.call_parameters[name] = read().copy()
 
     return run
@@ -177,7 +178,7 @@ def _call(block: BlockState, instruction: Instruction) -> Run:
     if call is None:
         raise UnknownInstructionError(str(instruction))
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         for thread in np.flatnonzero(mask):
             call(block, int(thread))
 
@@ -198,7 +199,7 @@ def _assertion(block: BlockState, thread: int) -> None:
 _FUNCTIONS = {"vprintf": _print, "__assertfail": _assertion}
 
 
-def _text(block: BlockState, place: Any, thread: int) -> str:
+def _text(block: BlockState, place: Numbers, thread: int) -> str:
     letters: list[int] = []
     while not letters or letters[-1]:
         found = load(block, "", place + np.uint64(len(letters)), block.numbers == thread, 1)
@@ -206,7 +207,7 @@ def _text(block: BlockState, place: Any, thread: int) -> str:
     return bytes(letters[:-1]).decode()
 
 
-def _formatted(block: BlockState, text: str, place: Any, only: Any, thread: int) -> str:
+def _formatted(block: BlockState, text: str, place: Numbers, only: Mask, thread: int) -> str:
     parts, at = text.split("%"), 0
     result = parts[0]
     escaped = False
@@ -267,7 +268,7 @@ def _atomic(block: BlockState, instruction: Instruction) -> Run:
     readers = [block.registers.reader(source, kind) for source in sources]
     write = block.registers.writer(to, kind)
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         values = [read() for read in readers]
         before = np.zeros(block.threads, dtype)
         for room, chosen, addresses in _rooms(block, space, address(), mask):
@@ -296,7 +297,7 @@ class Copy:
     given: Any
     size: int
 
-    def run(self, block: BlockState, due: Any) -> None:
+    def run(self, block: BlockState, due: Mask) -> None:
         for addresses in (self.places[due], self.origins[due]):
             if (addresses % np.uint64(self.size)).any():
                 raise AccessError(f"an asynchronous copy of {self.size} bytes is not aligned")
@@ -325,7 +326,7 @@ def _asynchronous(block: BlockState, instruction: Instruction) -> Run:
     target, origin = registers.address(to), registers.address(source)
     count = registers.reader(given[0] if given else size, "u32")
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         places, origins, counts = (each().copy() for each in (target, origin, count))
         if mask.any():
             block.copies.append(Copy(mask.copy(), block.copy_groups.copy(), places, origins, counts, int(size)))
@@ -333,11 +334,11 @@ def _asynchronous(block: BlockState, instruction: Instruction) -> Run:
     return run
 
 
-def _commit(block: BlockState, mask: Any) -> None:
+def _commit(block: BlockState, mask: Mask) -> None:
     block.copy_groups += mask
 
 
-def land(block: BlockState, mask: Any, left: int = -1) -> None:
+def land(block: BlockState, mask: Mask, left: int = -1) -> None:
     """Until at most `left` groups of a thread are under way; -1: nothing is, in a group or not."""
     for copy in block.copies:
         due = copy.mask & mask & (copy.groups < block.copy_groups - left)
@@ -378,7 +379,7 @@ def _forget_map(block: BlockState, instruction: Instruction) -> Run:
         raise UnknownInstructionError(str(instruction))
     address = block.registers.address(place)
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         for each in address()[mask]:
             block.cluster.maps.pop(int(each), None)
 
@@ -388,7 +389,7 @@ def _forget_map(block: BlockState, instruction: Instruction) -> Run:
 def _active(block: BlockState, instruction: Instruction) -> Run:
     write = block.registers.writer(instruction.operands[0], "b32")
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         result = np.zeros(block.threads, np.uint32)
         for thread in np.flatnonzero(mask).tolist():
             start = thread // WARP * WARP

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from triptych.ptxsim.conversions import (
+    Numbers,
     conversion,
     exact_sum,
     flushed,
@@ -105,7 +106,7 @@ def _arithmetic(name: str, marks: tuple[str, ...], kind: str) -> Meaning | None:
     return None
 
 
-def _ones(value: Any) -> Any:
+def _ones(value: Numbers) -> Any:
     """How many bits are set; NumPy 1 has no function for it."""
     return np.unpackbits(value.view(np.uint8).reshape(len(value), -1), axis=1).sum(axis=1, dtype=np.uint32)
 
@@ -157,7 +158,7 @@ def _mixed(name: str, marks: Sequence[str], kind: str, factor: str) -> Meaning:
     """Of a wide type, with first operands of a narrow one."""
     plain = _float_function(name, marks, kind)
 
-    def widened(value: Any) -> Any:
+    def widened(value: Numbers) -> Any:
         return (from_bfloat(value) if factor == "bf16" else value).astype(ARRAYS[kind])
 
     if name == "fma":
@@ -165,7 +166,7 @@ def _mixed(name: str, marks: Sequence[str], kind: str, factor: str) -> Meaning:
     return kind, [factor, kind], lambda a, c: plain(widened(a), c)
 
 
-def _as_float(function: Callable[..., Any], kind: str, flushes: bool, saturates: bool, *operands: Any) -> Any:
+def _as_float(function: Callable[..., Any], kind: str, flushes: bool, saturates: bool, *operands: Numbers) -> Any:
     if kind == "bf16":
         operands = tuple(map(from_bfloat, operands))
     if flushes and kind == "f32":
@@ -178,7 +179,7 @@ def _as_float(function: Callable[..., Any], kind: str, flushes: bool, saturates:
     return to_bfloat(result) if kind == "bf16" else result.astype(ARRAYS[kind])
 
 
-def _in_doubles(function: Callable[..., Any], *operands: Any, kind: str, mode: str, **_: Any) -> Any:
+def _in_doubles(function: Callable[..., Any], *operands: Numbers, kind: str, mode: str, **_: object) -> Any:
     """Sums and products: enough digits for what is narrower, in any direction; doubles only to the nearest."""
     if kind == "f64":
         if mode != "rn":
@@ -188,7 +189,7 @@ def _in_doubles(function: Callable[..., Any], *operands: Any, kind: str, mode: s
     return wide if kind == "bf16" else rounded(wide, ARRAYS[kind], mode)
 
 
-def _sum(left: Any, right: Any, *, kind: str, mode: str, sign: int = 1, **_: Any) -> Any:
+def _sum(left: Numbers, right: Numbers, *, kind: str, mode: str, sign: int = 1, **_: object) -> Any:
     """A sum or difference. What is lost beside far larger numbers still decides where a directed rounding goes."""
     if kind == "f64":
         return _in_doubles(operator.add, left, sign * right, kind=kind, mode=mode)
@@ -197,13 +198,13 @@ def _sum(left: Any, right: Any, *, kind: str, mode: str, sign: int = 1, **_: Any
     return exact if kind == "bf16" else rounded(_signed_zero(exact, *wide, mode), ARRAYS[kind], mode)
 
 
-def _signed_zero(total: Any, left: Any, right: Any, mode: str) -> Any:
+def _signed_zero(total: Numbers, left: Numbers, right: Numbers, mode: str) -> Any:
     """Of numbers of both signs a sum that is zero is -0 where it is rounded down (IEEE 754, 6.3)."""
     negative = (np.signbit(left) | np.signbit(right)) & (mode == "rm")
     return np.where((total == 0) & negative, -0.0, total)
 
 
-def _fma(a: Any, b: Any, c: Any, *, kind: str, mode: str, **_: Any) -> Any:
+def _fma(a: Numbers, b: Numbers, c: Numbers, *, kind: str, mode: str, **_: object) -> Any:
     if kind == "f64":
         return fused_doubles(a, b, c)
     exact = fused(a, b, c)
@@ -211,11 +212,11 @@ def _fma(a: Any, b: Any, c: Any, *, kind: str, mode: str, **_: Any) -> Any:
     return exact if kind == "bf16" else rounded(_signed_zero(exact, product, c, mode), ARRAYS[kind], mode)
 
 
-def _extreme(left: Any, right: Any, *, larger: bool, nan: bool, **_: Any) -> Any:
+def _extreme(left: Numbers, right: Numbers, *, larger: bool, nan: bool, **_: object) -> Any:
     return smaller(left, right, larger=larger, nan=nan)
 
 
-def _sign(function: Callable[..., Any], value: Any, **_: Any) -> Any:
+def _sign(function: Callable[..., Any], value: Numbers, **_: object) -> Any:
     return function(value)
 
 
@@ -246,7 +247,7 @@ _TESTS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _pairwise(function: Callable[..., Any], kind: str, *operands: Any) -> Any:
+def _pairwise(function: Callable[..., Any], kind: str, *operands: Numbers) -> Any:
     """The same on the lower and the upper halves of words."""
     half = 8 * TYPE_BYTES[kind]
     narrow, wide = np.dtype(f"u{half // 8}"), np.dtype(f"u{half // 4}")
@@ -254,7 +255,7 @@ def _pairwise(function: Callable[..., Any], kind: str, *operands: Any) -> Any:
     return low | (high << wide.type(half))
 
 
-def _compared_pairs(test: Callable[..., Any], kind: str, *operands: Any) -> tuple[Any, Any]:
+def _compared_pairs(test: Callable[..., Any], kind: str, *operands: Numbers) -> tuple[Any, Any]:
     """For `setp d|e`: of the lower halves and of the upper ones."""
     low, high = (test(*parts) for parts in _halves(kind, operands))
     return low, high
@@ -287,29 +288,29 @@ def _product(name: str, marks: Sequence[str], kind: str) -> Meaning:
     return result, [kind, kind, result], lambda a, b, c: function(a, b) + c
 
 
-def _wide(a: Any, b: Any) -> Any:
+def _wide(a: Numbers, b: Numbers) -> Any:
     wide = f"{a.dtype.kind}{2 * a.dtype.itemsize}"
     return a.astype(wide) * b.astype(wide)
 
 
-def _high(a: Any, b: Any) -> Any:
+def _high(a: Numbers, b: Numbers) -> Any:
     bits = 8 * a.dtype.itemsize
     high = (a.astype(object) * b.astype(object)) >> bits
     return np.array(high % (1 << bits), object).astype(f"u{a.dtype.itemsize}").view(a.dtype)
 
 
-def _quotient(a: Any, b: Any) -> Any:
+def _quotient(a: Numbers, b: Numbers) -> Any:
     """Towards zero. What a division by zero gives nobody knows: no kernel may use it."""
     safe = np.where(b == 0, b.dtype.type(1), b)
     down = a // safe
     return down + ((down * safe != a) & ((a < 0) != (safe < 0)))
 
 
-def _remainder(a: Any, b: Any) -> Any:
+def _remainder(a: Numbers, b: Numbers) -> Any:
     return a - _quotient(a, b) * b
 
 
-def _shifted(value: Any, count: Any, *, left: bool) -> Any:
+def _shifted(value: Numbers, count: Numbers, *, left: bool) -> Any:
     """Counts from the width on shift everything out, or to the sign."""
     bits = 8 * value.dtype.itemsize
     inside = np.minimum(count, bits - 1).astype(value.dtype)
@@ -320,7 +321,7 @@ def _shifted(value: Any, count: Any, *, left: bool) -> Any:
     return np.where(count >= bits, gone, shifted)
 
 
-def _funnel(low: Any, high: Any, count: Any, *, left: bool, wrap: bool) -> Any:
+def _funnel(low: Numbers, high: Numbers, count: Numbers, *, left: bool, wrap: bool) -> Any:
     count = (count & np.uint32(31) if wrap else np.minimum(count, 32)).astype(np.uint64)
     both = (high.astype(np.uint64) << np.uint64(32)) | low
     return ((both << count) >> np.uint64(32) if left else both >> count).astype(np.uint32)
@@ -344,26 +345,28 @@ def _comparison(test: str, kind: str) -> Callable[..., Any]:
 _COMBINED: dict[str, Callable[..., Any]] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
 
 
-def _combined(test: Callable[..., Any], combine: Callable[..., Any], a: Any, b: Any, other: Any) -> tuple[Any, Any]:
+def _combined(
+    test: Callable[..., Any], combine: Callable[..., Any], a: Numbers, b: Numbers, other: Numbers
+) -> tuple[Any, Any]:
     """For `setp d|e`: a comparison and its opposite, each combined with a predicate."""
     found = test(a, b)
     return combine(found, other), combine(~found, other)
 
 
-def _set(test: Callable[..., Any], kind: str, a: Any, b: Any) -> Any:
+def _set(test: Callable[..., Any], kind: str, a: Numbers, b: Numbers) -> Any:
     one = ARRAYS[kind].type(1) if kind[0] == "f" else np.array(-1).astype(ARRAYS[kind])
     return np.where(test(a, b), one, ARRAYS[kind].type(0))
 
 
-def _leading_zeros(value: Any, *, bits: int) -> Any:
+def _leading_zeros(value: Numbers, *, bits: int) -> Any:
     return np.array([bits - int(each).bit_length() for each in value], np.uint32)
 
 
-def _reversed(value: Any, *, bits: int) -> Any:
+def _reversed(value: Numbers, *, bits: int) -> Any:
     return np.array([int(f"{int(each):0{bits}b}"[::-1], 2) for each in value], value.dtype)
 
 
-def _field(value: Any, start: Any, length: Any, *, bits: int) -> Any:
+def _field(value: Numbers, start: Numbers, length: Numbers, *, bits: int) -> Any:
     start, length = start & np.uint32(255), length & np.uint32(255)
     results = []
     for number, first, count in np.broadcast(value, start, length):
@@ -377,7 +380,7 @@ def _field(value: Any, start: Any, length: Any, *, bits: int) -> Any:
     return np.array(results, f"u{bits // 8}").view(value.dtype)
 
 
-def _with_field(part: Any, value: Any, start: Any, length: Any, *, bits: int) -> Any:
+def _with_field(part: Numbers, value: Numbers, start: Numbers, length: Numbers, *, bits: int) -> Any:
     results = []
     for new, old, first, count in np.broadcast(part, value, start & np.uint32(255), length & np.uint32(255)):
         mask = (1 << int(count)) - 1 << int(first) & (1 << bits) - 1
@@ -385,7 +388,7 @@ def _with_field(part: Any, value: Any, start: Any, length: Any, *, bits: int) ->
     return np.array(results, value.dtype)
 
 
-def _permuted(a: Any, b: Any, selector: Any) -> Any:
+def _permuted(a: Numbers, b: Numbers, selector: Numbers) -> Any:
     """Four bytes chosen from eight; the eighth bit of a choice asks for the byte's sign instead."""
     both = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
     result = np.zeros(np.broadcast(both, selector).shape, np.uint32)
@@ -397,7 +400,7 @@ def _permuted(a: Any, b: Any, selector: Any) -> Any:
     return result
 
 
-def _logic(a: Any, b: Any, c: Any, table: Any) -> Any:
+def _logic(a: Numbers, b: Numbers, c: Numbers, table: Numbers) -> Any:
     result = np.zeros(np.broadcast(a, b, c).shape, np.uint32)
     chosen = int(table.flat[0])
     for row in range(8):

@@ -15,6 +15,7 @@ import numpy as np
 
 from triptych.ptxsim.accesses import bytes_at, peer_at, shared_address, store
 from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.mbarriers import arrive_after_copies, mbarrier_at
 from triptych.ptxsim.memory import AccessError
 from triptych.ptxsim.operands import BlockState
@@ -79,7 +80,7 @@ class Stores:
         self._open.append(Store(what, thread, int(self.groups[thread]), read, write))
         return self._open[-1]
 
-    def wait(self, mask: Any, left: int, *, only_reads: bool) -> None:
+    def wait(self, mask: Mask, left: int, *, only_reads: bool) -> None:
         for each in self._open:
             if mask[each.thread] and each.group < self.groups[each.thread] - left:
                 each.finish(only_reads=only_reads)
@@ -146,7 +147,7 @@ def _destinations(block: BlockState, address: int, barrier: int, mask: int | Non
     return [(rank << _PEER | address & low, rank << _PEER | barrier & low) for rank in ranks]
 
 
-def _each(mask: Any, act: Callable[[int], None]) -> None:
+def _each(mask: Mask, act: Callable[[int], None]) -> None:
     for thread in np.flatnonzero(mask):
         act(int(thread))
 
@@ -202,7 +203,7 @@ def _store_box(block: BlockState, instruction: Instruction) -> Run:
         room = block.rooms["shared"]
         room.check(places, where)
 
-        def write(data: Any) -> None:
+        def write(data: Numbers) -> None:
             new = data.reshape(-1, size)
             if kind:
                 old = gather(block, found.base, offsets[inside], size)
@@ -224,7 +225,7 @@ def _prefetch_box(block: BlockState, instruction: Instruction) -> Run:
     return lambda mask: _each(mask, act)
 
 
-def gather(block: BlockState, base: int, offsets: Any, size: int) -> Any:
+def gather(block: BlockState, base: int, offsets: Numbers, size: int) -> Any:
     """Elements of a tensor in memory, as bytes."""
     result = np.zeros((len(offsets), size), np.uint8)
     if len(offsets):
@@ -235,7 +236,7 @@ def gather(block: BlockState, base: int, offsets: Any, size: int) -> Any:
     return result
 
 
-def scatter(block: BlockState, base: int, offsets: Any, values: Any) -> None:
+def scatter(block: BlockState, base: int, offsets: Numbers, values: Numbers) -> None:
     if len(offsets):
         size = values.shape[1]
         addresses = (offsets.astype(object) + base).astype(np.uint64)
@@ -303,7 +304,7 @@ def _store_row(block: BlockState, instruction: Instruction) -> Run:
         places, room = start + np.arange(size), block.rooms["shared"]
         room.check(places, where)
 
-        def write(data: Any) -> None:
+        def write(data: Numbers) -> None:
             if kind:
                 data = reduction(kind, dtype, gather(block, address, np.arange(size), 1), data)
             scatter(block, address, np.arange(size), data.reshape(-1, 1))
@@ -352,7 +353,7 @@ def _store_async(block: BlockState, instruction: Instruction) -> Run:
 
 # groups -----------------------------------------------------------------------------------------------------------
 def _commit(block: BlockState, instruction: Instruction) -> Run:
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         block.stores.groups += mask
 
     return run

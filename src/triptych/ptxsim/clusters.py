@@ -15,6 +15,7 @@ import numpy as np
 
 from triptych.ptxsim.accesses import WINDOWS
 from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.conversions import Mask
 from triptych.ptxsim.operands import BlockState, Dims
 from triptych.ptxsim.reading import Instruction
 from triptych.ptxsim.tensor_maps import TensorMap
@@ -39,6 +40,12 @@ class Operation(Protocol):
     what: str
 
     def run(self) -> None: ...
+
+
+class AsyncStore(Protocol):
+    """A bulk store under way."""
+
+    def finish(self, *, only_reads: bool) -> None: ...
 
 
 class Cluster:
@@ -87,7 +94,7 @@ class Cluster:
         else:
             self._under_way.append(operation)
 
-    def issue_store(self, store: Any) -> None:
+    def issue_store(self, store: AsyncStore) -> None:
         if self._order == "early" or (isinstance(self._order, int) and self._random.random() < 0.5):
             store.finish(only_reads=False)
 
@@ -131,7 +138,7 @@ class ClusterWait:
     def __init__(self, block: BlockState) -> None:
         self._block = block
 
-    def ask(self, mask: Any) -> tuple[Any, Any]:
+    def ask(self, mask: Mask) -> tuple[Any, Any]:
         block = self._block
         if (block.waits_over[mask] == block.meetings[mask]).any():
             raise StuckError(
@@ -141,14 +148,14 @@ class ClusterWait:
         block.waits_over[over] = block.meetings[over]
         return over, mask & ~over
 
-    def refuse(self, mask: Any) -> Any:
+    def refuse(self, mask: Mask) -> Any:
         return None
 
-    def describe(self, mask: Any) -> list[str]:
+    def describe(self, mask: Mask) -> list[str]:
         return [f"{int(mask.sum())} threads of block {self._block.index} wait at the barrier of the cluster"]
 
 
-def arrive(block: BlockState, instruction: Instruction, mask: Any) -> None:
+def arrive(block: BlockState, instruction: Instruction, mask: Mask) -> None:
     """`barrier.cluster.arrive`."""
     if not set(instruction.modifiers[2:]) <= {"release", "relaxed", "aligned"}:
         raise UnknownInstructionError(str(instruction))
@@ -172,7 +179,7 @@ def mapped(block: BlockState, instruction: Instruction) -> Callable[[Any], None]
     read, ranks = block.registers.reader(source, kind), block.registers.reader(rank, "u32")
     write = block.registers.writer(to, kind)
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         address = read().astype(np.uint64)
         if instruction.modifiers == ("u64",) and (address[mask] < WINDOWS["shared"]).any():
             raise StuckError(f"{instruction}: no address of shared memory")

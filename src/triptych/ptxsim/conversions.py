@@ -7,13 +7,19 @@ import ctypes.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+Numbers: TypeAlias = NDArray[Any]
+"""An array, as a rule with a number of each thread."""
+Mask: TypeAlias = NDArray[np.bool_]
+"""The threads that take part."""
 
 
-def exact_sum(left: Any, right: Any) -> Any:
+def exact_sum(left: Numbers, right: Numbers) -> Any:
     """The sum of doubles, rounded to odd: a further rounding to half its digits or fewer is as good as the only one."""
     total = left + right
     of_right = total - left
@@ -24,12 +30,12 @@ def exact_sum(left: Any, right: Any) -> Any:
     return np.where(np.isfinite(total) & (error != 0), odd, total)
 
 
-def fused(a: Any, b: Any, c: Any) -> Any:
+def fused(a: Numbers, b: Numbers, c: Numbers) -> Any:
     """a * b + c of numbers of at most 26 digits, rounded to odd in double precision."""
     return exact_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
 
 
-def fused_doubles(a: Any, b: Any, c: Any) -> Any:
+def fused_doubles(a: Numbers, b: Numbers, c: Numbers) -> Any:
     """a * b + c of doubles, each to the nearest."""
     return np.vectorize(_libm().fma, otypes=[np.float64])(a, b, c)
 
@@ -42,7 +48,7 @@ def _libm() -> Any:
     return library
 
 
-def rounded(number: Any, kind: Any, mode: str = "rn") -> Any:
+def rounded(number: Numbers, kind: DTypeLike, mode: str = "rn") -> Any:
     """A double, rounded to a narrower type to the nearest, to zero, down or up."""
     nearest = number.astype(kind)
     if mode == "rn":
@@ -59,7 +65,7 @@ def rounded(number: Any, kind: Any, mode: str = "rn") -> Any:
     return np.where(too_high, np.nextafter(nearest, down), np.where(too_low, np.nextafter(nearest, up), nearest))
 
 
-def to_bfloat(number: Any) -> Any:
+def to_bfloat(number: Numbers) -> Any:
     """The bits of bf16 nearest to each number."""
     towards_zero = rounded(number.astype(np.float64), np.float32, "rz")
     bits = towards_zero.view(np.uint32) | (towards_zero != number)  # odd if it is not all
@@ -67,16 +73,16 @@ def to_bfloat(number: Any) -> Any:
     return np.where(np.isnan(number), np.uint16(0x7FFF), nearest)
 
 
-def from_bfloat(bits: Any) -> Any:
+def from_bfloat(bits: Numbers) -> Any:
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
-def flushed(number: Any) -> Any:
+def flushed(number: Numbers) -> Any:
     """Zero with its sign for what is smaller than a normal f32."""
     return np.where(np.abs(number) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), number), number)
 
 
-def smaller(left: Any, right: Any, *, larger: bool = False, nan: bool = False) -> Any:
+def smaller(left: Numbers, right: Numbers, *, larger: bool = False, nan: bool = False) -> Any:
     """min or max: of a number and NaN the number, or NaN where that is asked for; -0 is less than 0."""
     first = (left > right) if larger else (left < right)
     first |= (left == right) & (np.signbit(left) != larger)
@@ -134,19 +140,19 @@ def conversion(marks: Sequence[str]) -> Meaning:
     return to, [source], partial(_between_integers, to, "sat" in options)
 
 
-def _pair(to: str, upper: Any, lower: Any, *, is_finite: bool = False) -> Any:
+def _pair(to: str, upper: Numbers, lower: Numbers, *, is_finite: bool = False) -> Any:
     if is_finite:
         upper, lower = (_finite(each, to[:-2]) for each in (upper, lower))
     halves = [to_bfloat(each) if to == "bf16x2" else each.astype(np.float16).view(np.uint16) for each in (lower, upper)]
     return halves[0].astype(np.uint32) | (halves[1].astype(np.uint32) << np.uint32(16))
 
 
-def _finite(number: Any, to: str) -> Any:
+def _finite(number: Numbers, to: str) -> Any:
     """What is too large is the largest number; NaN stays."""
     return np.clip(number, -_MOST[to], _MOST[to])
 
 
-def _narrow_pair(narrow: Narrow, source: str, *numbers: Any) -> Any:
+def _narrow_pair(narrow: Narrow, source: str, *numbers: Numbers) -> Any:
     if source == "f32":
         upper, lower = numbers
     else:
@@ -158,20 +164,20 @@ def _narrow_pair(narrow: Narrow, source: str, *numbers: Any) -> Any:
     return low | (high << low.dtype.type(narrow.width))
 
 
-def _widened_pair(narrow: Narrow, to: str, word: Any) -> Any:
+def _widened_pair(narrow: Narrow, to: str, word: Numbers) -> Any:
     most = (1 << narrow.width) - 1
     bits = [((word >> word.dtype.type(shift)) & word.dtype.type(most)).astype(np.uint8) for shift in (0, narrow.width)]
     low, high = (each.view(narrow.kind).astype(np.float32) for each in bits)
     return _pair(to, high, low)
 
 
-def _to_tf32(number: Any) -> Any:
+def _to_tf32(number: Numbers) -> Any:
     bits = number.view(np.uint32)
     nearest = (bits.astype(np.uint64) + 0xFFF + ((bits >> np.uint32(13)) & 1)).astype(np.uint32) & np.uint32(0xFFFFE000)
     return np.where(np.isnan(number), np.uint32(0x7FFFFFFF), nearest)
 
 
-def _between_floats(source: str, to: str, options: frozenset[str], number: Any) -> Any:
+def _between_floats(source: str, to: str, options: frozenset[str], number: Numbers) -> Any:
     value = from_bfloat(number) if source == "bf16" else number
     if "ftz" in options and source == "f32":
         value = flushed(value)
@@ -188,7 +194,7 @@ def _between_floats(source: str, to: str, options: frozenset[str], number: Any) 
     return rounded(value.astype(np.float64), _ARRAYS[to], *modes)
 
 
-def _to_integer(source: str, to: str, options: Sequence[str], number: Any) -> Any:
+def _to_integer(source: str, to: str, options: Sequence[str], number: Numbers) -> Any:
     """What is too large is the largest; NaN is 0, and the smallest number of 64 bits."""
     value = (from_bfloat(number) if source == "bf16" else number).astype(np.float64)
     mode = next(mode for mode in _TO_INTEGER if mode in options)
@@ -202,7 +208,7 @@ def _to_integer(source: str, to: str, options: Sequence[str], number: Any) -> An
     return np.array([min(max(each, least), most) for each in whole], f"{'i' if signed else 'u'}{bits // 8}")
 
 
-def _from_integer(to: str, options: Sequence[str], number: Any) -> Any:
+def _from_integer(to: str, options: Sequence[str], number: Numbers) -> Any:
     if to == "f64":
         return number.astype(np.float64)
     if to == "f32" and "rn" in options:
@@ -214,7 +220,7 @@ def _from_integer(to: str, options: Sequence[str], number: Any) -> Any:
     raise NotImplementedError(f"cvt.{'.'.join(options)}.{to} of {number.dtype}")
 
 
-def _between_integers(to: str, saturates: bool, number: Any) -> Any:
+def _between_integers(to: str, saturates: bool, number: Numbers) -> Any:
     kind = np.dtype(f"{'i' if to[0] == 's' else 'u'}{int(to[1:]) // 8}")
     if saturates:
         info = np.iinfo(kind)

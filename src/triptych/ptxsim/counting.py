@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from triptych.ptxsim.accesses import WINDOWS, space_of
+from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.operands import WARP, BlockState, Dims, listed
 from triptych.ptxsim.reading import TYPE_BYTES, Instruction, Kernel
 
@@ -85,7 +86,7 @@ def turns_of(request: Request) -> int:
     return int(sum(turns))
 
 
-def _different(warps: Any, numbers: Any) -> Any:
+def _different(warps: Numbers, numbers: Numbers) -> Any:
     """How many different numbers each warp has."""
     pairs = np.unique(np.stack([warps.astype(np.uint64), numbers]), axis=1)
     return np.bincount(pairs[0].astype(np.int64))
@@ -214,7 +215,7 @@ class BlockObserver:
         self._now = BlockCounts(index)
         self._launch.blocks.append(self._now)
 
-    def see(self, place: int, coming: Any, doing: Any) -> None:
+    def see(self, place: int, coming: Mask, doing: Mask) -> None:
         """Threads that come to an instruction, and those whose guard lets them do it."""
         counts = self._now.counts.setdefault(place, Counts())
         instruction = self._kernel.instructions[place]
@@ -234,7 +235,7 @@ class BlockObserver:
             self._request(place, counts, space, address(), np.broadcast_to(width(), doing.shape), doing, is_atomic)
 
     def _request(
-        self, place: int, counts: Counts, space: str, addresses: Any, widths: Any, doing: Any, is_atomic: bool
+        self, place: int, counts: Counts, space: str, addresses: Numbers, widths: Numbers, doing: Mask, is_atomic: bool
     ) -> None:
         for where, mask, there in _by_space(space, addresses, doing):
             asking = mask & (widths > 0)
@@ -270,7 +271,7 @@ class BlockObserver:
                 self._now.worst[place] = request.of_warp(warp, int(by_warp[warp]))
 
 
-def _by_space(space: str, addresses: Any, doing: Any) -> list[tuple[str, Any, Any]]:
+def _by_space(space: str, addresses: Numbers, doing: Mask) -> list[tuple[str, Any, Any]]:
     """The memories that addresses are in, generic ones too."""
     if space == "shared::cluster":
         return [("shared", doing, addresses & np.uint64(_PEER_BITS))]

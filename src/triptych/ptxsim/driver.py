@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from triptych.ptxsim.clusters import Order
 from triptych.ptxsim.counting import Counting
@@ -58,6 +58,18 @@ class LaunchAttribute(ctypes.Structure):
     _fields_ = [("id", ctypes.c_uint32), ("before", ctypes.c_uint32), ("value", ctypes.c_uint32 * 16)]
 
 
+class ByReference(Protocol):
+    """What `ctypes.byref` gives."""
+
+    _obj: Any
+
+
+class PassedNumber(Protocol):
+    """A handle, an address or a size, as a `ctypes` object."""
+
+    value: int
+
+
 class NumpyDriver:
     """A library as `ctypes` loads it. It is told the PTX of each cubin: it cannot read cubins."""
 
@@ -81,57 +93,59 @@ class NumpyDriver:
             return lambda *arguments: 0
         raise AttributeError(name)
 
-    def cuGetErrorName(self, status: int, name: Any) -> int:
+    def cuGetErrorName(self, status: int, name: ByReference) -> int:
         return _give(name, _NAMES[status])
 
-    def cuDriverGetVersion(self, number: Any) -> int:
+    def cuDriverGetVersion(self, number: ByReference) -> int:
         return _give(number, 13000)
 
-    def cuCtxGetCurrent(self, context: Any) -> int:
+    def cuCtxGetCurrent(self, context: ByReference) -> int:
         return _give(context, 1)
 
-    def cuDeviceGetCount(self, count: Any) -> int:
+    def cuDeviceGetCount(self, count: ByReference) -> int:
         return _give(count, 1)
 
-    def cuDeviceGetName(self, name: Any, size: int, device: Any) -> int:
+    def cuDeviceGetName(self, name: ctypes.Array[ctypes.c_char], size: int, device: object) -> int:
         name.value = NAME
         return 0
 
-    def cuDevicePrimaryCtxRetain(self, context: Any, device: Any) -> int:
+    def cuDevicePrimaryCtxRetain(self, context: ByReference, device: object) -> int:
         return _give(context, 1)
 
-    def cuDeviceGetAttribute(self, value: Any, attribute: int, device: Any) -> int:
+    def cuDeviceGetAttribute(self, value: ByReference, attribute: int, device: object) -> int:
         return _give(value, _ATTRIBUTES[attribute])
 
-    def cuModuleLoadData(self, module: Any, cubin: bytes) -> int:
+    def cuModuleLoadData(self, module: ByReference, cubin: bytes) -> int:
         text = self._texts[bytes(cubin)]
         if self._is_strict and not any(f".target {name}\n" in text for name in _FAMILY):
             return _NO_BINARY
         self._modules.append(self.gpu.load(text))
         return _give(module, len(self._modules))
 
-    def cuModuleGetFunction(self, function: Any, module: Any, name: bytes) -> int:
+    def cuModuleGetFunction(self, function: ByReference, module: PassedNumber, name: bytes) -> int:
         self._kernels.append((self._modules[module.value - 1], name.decode()))
         return _give(function, len(self._kernels))
 
-    def cuMemAlloc_v2(self, place: Any, size: Any) -> int:
+    def cuMemAlloc_v2(self, place: ByReference, size: PassedNumber) -> int:
         return _give(place, self.gpu.memory.allocate(size.value).base)
 
-    def cuMemFree_v2(self, place: Any) -> int:
+    def cuMemFree_v2(self, place: PassedNumber) -> int:
         self.gpu.memory.free(place.value)
         return 0
 
-    def cuMemcpyHtoD_v2(self, place: Any, source: Any, size: Any) -> int:
+    def cuMemcpyHtoD_v2(self, place: PassedNumber, source: PassedNumber, size: PassedNumber) -> int:
         room = self.gpu.memory.room_at(place.value)
         ctypes.memmove(room.bytes.ctypes.data, source.value, size.value)
         return 0
 
-    def cuMemcpyDtoH_v2(self, target: Any, place: Any, size: Any) -> int:
+    def cuMemcpyDtoH_v2(self, target: PassedNumber, place: PassedNumber, size: PassedNumber) -> int:
         room = self.gpu.memory.room_at(place.value)
         ctypes.memmove(target.value, room.bytes.ctypes.data, size.value)
         return 0
 
-    def _launch(self, config: Any, function: int, arguments: Any, extra: Any) -> int:
+    def _launch(
+        self, config: ctypes._Pointer[LaunchConfig], function: int, arguments: Sequence[int], extra: object
+    ) -> int:
         """An exception cannot cross the compiled host function: it is kept."""
         asked = config.contents
         loaded, name = self._kernels[function - 1]
@@ -148,7 +162,8 @@ class NumpyDriver:
         return 0
 
     def _encode(
-        self, place: int, kind: int, rank: int, base: int | None, dims: Any, strides: Any, box: Any, steps: Any,
+        self, place: int, kind: int, rank: int, base: int | None, dims: Sequence[int],
+        strides: Sequence[int], box: Sequence[int], steps: Sequence[int],
         interleave: int, swizzle: int, promotion: int, fill: int,
     ) -> int:  # fmt: skip
         """A tensor map, if it is one that NVIDIA's driver would accept."""
@@ -169,7 +184,7 @@ class NumpyDriver:
         return 0
 
 
-def _give(pointer: Any, value: int | bytes) -> int:
+def _give(pointer: ByReference, value: int | bytes) -> int:
     """Write through `byref(...)`."""
     pointer._obj.value = value
     return 0

@@ -28,6 +28,7 @@ from triptych.ptxsim.clusters import (
     rank_of,
     special_registers,
 )
+from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.counting import CountedLaunch, Counting
 from triptych.ptxsim.mbarriers import WAITS, Wait, changing
 from triptych.ptxsim.memory import JUNK, Memory, Room, SharedRoom
@@ -238,21 +239,21 @@ class Block:
                 self.join(place, mask)
                 return
 
-    def join(self, place: int, mask: Any) -> None:
+    def join(self, place: int, mask: Mask) -> None:
         """Let threads be at a place."""
         if mask.any():
             self.groups[place] = self.groups.get(place, False) | mask
             self.blocked.discard(place)
             self.waiting.pop(place, None)
 
-    def end(self, mask: Any) -> None:
+    def end(self, mask: Mask) -> None:
         self.alive &= ~mask
         for barrier in self.barriers.values():
             self._release(barrier)
         self.blocked.clear()
         self.cluster.meet()
 
-    def _guarded(self, instruction: Instruction, mask: Any) -> Any:
+    def _guarded(self, instruction: Instruction, mask: Mask) -> Any:
         if not instruction.guard:
             return mask
         guard = self.registers.reader(instruction.guard, "pred")()
@@ -279,7 +280,7 @@ class Block:
         first, _, second = to.partition("|")
         writers = [registers.writer(name, kind) for name in (first, second) if name]
 
-        def run(mask: Any) -> None:
+        def run(mask: Mask) -> None:
             found = function(*(read() for read in readers))
             if not isinstance(found, tuple):
                 found = found, ~found if second else found
@@ -297,7 +298,7 @@ class Block:
         targets, sources = ([part.strip() for part in side.strip("{}").split(",")] for side in (to, source))
         bits = int(kind[1:])
 
-        def run(mask: Any) -> None:
+        def run(mask: Mask) -> None:
             width = bits // len(sources)
             whole = np.zeros(self.threads, np.uint64)
             for i, part in enumerate(sources):
@@ -310,23 +311,23 @@ class Block:
         return run
 
     # branches -------------------------------------------------------------------------------------------------------
-    def branch(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def branch(self, instruction: Instruction, place: int, mask: Mask) -> None:
         self.join(self.kernel.labels[instruction.operands[0]], mask)
 
-    def branch_by_table(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def branch_by_table(self, instruction: Instruction, place: int, mask: Mask) -> None:
         index = self.registers.reader(instruction.operands[0], "u32")()
         for number, label in enumerate(self.kernel.tables[instruction.operands[1]]):
             self.join(self.kernel.labels[label], mask & (index == number))
 
-    def leave(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def leave(self, instruction: Instruction, place: int, mask: Mask) -> None:
         self.end(mask)
 
-    def trap(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def trap(self, instruction: Instruction, place: int, mask: Mask) -> None:
         if mask.any():
             raise RuntimeError(f"trap in {self.kernel.name}")
 
     # meetings -------------------------------------------------------------------------------------------------------
-    def barrier(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def barrier(self, instruction: Instruction, place: int, mask: Mask) -> None:
         """Of the block or of some of its warps."""
         if instruction.modifiers[0] == "warp":
             self.meet(instruction, place, mask)
@@ -358,7 +359,7 @@ class Block:
                 self.join(place, mask)
             barrier.waiting, barrier.arrived = [], 0
 
-    def meet(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def meet(self, instruction: Instruction, place: int, mask: Mask) -> None:
         """An instruction that lanes of a warp do together: those whose partners are all here go on."""
         if not mask.any():
             return
@@ -373,7 +374,7 @@ class Block:
             self.join(place, mask & ~ready)
             self.blocked.add(place)
 
-    def _complete(self, members: Any, mask: Any) -> Any:
+    def _complete(self, members: Numbers, mask: Mask) -> Any:
         ready = np.zeros(self.threads, bool)
         for start in range(0, self.threads, WARP):
             warp = slice(start, min(start + WARP, self.threads))
@@ -389,7 +390,7 @@ class Block:
         return ready
 
     # waits ----------------------------------------------------------------------------------------------------------
-    def mbarrier(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def mbarrier(self, instruction: Instruction, place: int, mask: Mask) -> None:
         """A wait, or what each thread does at once."""
         if instruction.modifiers[0] not in WAITS:
             self._step(place, instruction)(mask)
@@ -399,7 +400,7 @@ class Block:
             self._waits[place] = Wait(self, instruction, place)
         self._wait(place, mask)
 
-    def tensor_map(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def tensor_map(self, instruction: Instruction, place: int, mask: Mask) -> None:
         """Each thread changes a map for itself; a warp copies one together."""
         if instruction.modifiers[0] == "replace":
             self._step(place, instruction)(mask)
@@ -409,7 +410,7 @@ class Block:
         else:
             raise UnknownInstructionError(str(instruction))
 
-    def _cluster_barrier(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def _cluster_barrier(self, instruction: Instruction, place: int, mask: Mask) -> None:
         if instruction.modifiers[1] == "arrive":
             arrive(self, instruction, mask)
             self.join(place + 1, mask)
@@ -420,7 +421,7 @@ class Block:
         else:
             raise UnknownInstructionError(str(instruction))
 
-    def _wait(self, place: int, mask: Any) -> None:
+    def _wait(self, place: int, mask: Mask) -> None:
         if mask.any():
             wait = self._waits[place]
             over, stay = wait.ask(mask)
@@ -439,7 +440,7 @@ class Block:
             self.join(place + 1, mask)
         return bool(waits)
 
-    def together(self, instruction: Instruction, place: int, mask: Any) -> None:
+    def together(self, instruction: Instruction, place: int, mask: Mask) -> None:
         """What the four warps of a warpgroup do when all of them are here."""
         if not mask.any():
             return

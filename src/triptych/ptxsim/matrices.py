@@ -10,8 +10,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import DTypeLike
 
 from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.operands import WARP, BlockState, listed
 from triptych.ptxsim.reading import Instruction
 
@@ -30,7 +32,7 @@ FACTORS: dict[str, Any] = {
 SUMS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}
 
 
-def _warps(mask: Any) -> Any:
+def _warps(mask: Mask) -> Any:
     """The first threads of the warps that do it; a warp does it whole."""
     for start in range(0, len(mask), WARP):
         if mask[start : start + WARP].any():
@@ -60,7 +62,7 @@ def _load(block: BlockState, instruction: Instruction) -> Act:
     address = block.registers.address(source)
     writers = [block.registers.writer(part, "b32") for part in listed(to)]
 
-    def act(mask: Any) -> None:
+    def act(mask: Mask) -> None:
         places = address()
         results = [np.zeros(block.threads, np.uint32) for _ in range(count)]
         for start in _warps(mask):
@@ -81,7 +83,7 @@ def _store(block: BlockState, instruction: Instruction) -> Act:
     address = block.registers.address(to)
     readers = [block.registers.reader(part, "b32") for part in listed(source)]
 
-    def act(mask: Any) -> None:
+    def act(mask: Mask) -> None:
         places = address()
         for start in _warps(mask):
             for number in range(count):
@@ -111,7 +113,7 @@ def _product(block: BlockState, instruction: Instruction) -> Act:
     writers = [registers.writer(part, "b32") for part in operands[0]]
     left, right, sums = ([registers.reader(part, "b32") for part in each] for each in operands[1:])
 
-    def act(mask: Any) -> None:
+    def act(mask: Mask) -> None:
         results = [np.zeros(block.threads, np.uint32) for _ in writers]
         words_of = [[read() for read in each] for each in (left, right, sums)]
         for start in _warps(mask):
@@ -134,12 +136,12 @@ def _product(block: BlockState, instruction: Instruction) -> Act:
     return act
 
 
-def _elements(word: Any, kind: Any) -> Any:
+def _elements(word: Numbers, kind: DTypeLike) -> Any:
     """What a register of each lane holds: (lanes, elements)."""
     return np.ascontiguousarray(word).view(kind).reshape(WARP, -1)
 
 
-def _left(words: list[Any], kind: Any, depth: int) -> Any:
+def _left(words: list[Any], kind: DTypeLike, depth: int) -> Any:
     matrix = np.zeros((16, depth), kind)
     for number, word in enumerate(words):
         elements = _elements(word, kind)
@@ -149,7 +151,7 @@ def _left(words: list[Any], kind: Any, depth: int) -> Any:
     return matrix
 
 
-def _right(words: list[Any], kind: Any, depth: int) -> Any:
+def _right(words: list[Any], kind: DTypeLike, depth: int) -> Any:
     matrix = np.zeros((depth, 8), kind)
     for number, word in enumerate(words):
         elements = _elements(word, kind)
@@ -165,7 +167,7 @@ def _sum_places(number: int, each: int) -> tuple[Any, Any]:
     return (GROUP + 8 * (number // 2))[:, None], (2 * PLACE + number % 2)[:, None]
 
 
-def _sums(words: list[Any], kind: Any) -> Any:
+def _sums(words: list[Any], kind: DTypeLike) -> Any:
     matrix = np.zeros((16, 8), kind)
     for number, word in enumerate(words):
         elements = _elements(word, kind)
@@ -173,7 +175,7 @@ def _sums(words: list[Any], kind: Any) -> Any:
     return matrix
 
 
-def _apart(matrix: Any) -> list[Any]:
+def _apart(matrix: Numbers) -> list[Any]:
     each = 4 // matrix.dtype.itemsize
     parts = [matrix[_sum_places(number, each)] for number in range(4 // each)]
     return [np.ascontiguousarray(part).view(np.uint32).reshape(WARP) for part in parts]

@@ -14,6 +14,7 @@ import numpy as np
 
 from triptych.ptxsim.accesses import land, peer_at, shared_address, space_of
 from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.conversions import Mask
 from triptych.ptxsim.operands import BlockState
 from triptych.ptxsim.reading import Instruction
 
@@ -132,7 +133,7 @@ def _each(block: BlockState, instruction: Instruction, act: Callable[[Mbarrier, 
     write = block.registers.writer(result, "b64")
     where, is_own = str(instruction), "shared::cluster" not in instruction.modifiers
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         addresses, numbers = address(), number()
         words = np.zeros(block.threads, np.uint64)
         for thread in np.flatnonzero(mask):
@@ -178,7 +179,7 @@ def _arrive(block: BlockState, instruction: Instruction) -> Run:
 
     run = _each(block, instruction, act)
 
-    def met(mask: Any) -> None:
+    def met(mask: Mask) -> None:
         block.rooms["shared"].meet(mask)
         run(mask)
 
@@ -217,7 +218,7 @@ def arrive_after_copies(block: BlockState, instruction: Instruction) -> Run:
         raise UnknownInstructionError(str(instruction))
     address = shared_address(block, instruction.operands[0], space_of(instruction))
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         addresses = address()
         for thread in np.flatnonzero(mask).tolist():
             barrier = Mbarrier(block, int(addresses[thread]))
@@ -264,7 +265,7 @@ class Wait:
         phase = int(self._phase()[thread])
         return barrier, phase & 1 if self._by_parity else phase >> 61 & 1
 
-    def ask(self, mask: Any) -> tuple[Any, Any]:
+    def ask(self, mask: Mask) -> tuple[Any, Any]:
         """The threads that go on, and those that stay."""
         over = np.zeros(self.block.threads, bool)
         answers: dict[tuple[int, int], bool] = {}
@@ -282,11 +283,11 @@ class Wait:
         self._write(over, mask & ~stay)
         return mask & ~stay, stay
 
-    def refuse(self, mask: Any) -> None:
+    def refuse(self, mask: Mask) -> None:
         """Nothing happens any more: they are told so."""
         self._write(np.zeros(self.block.threads, bool), mask)
 
-    def describe(self, mask: Any) -> list[str]:
+    def describe(self, mask: Mask) -> list[str]:
         lines: dict[str, int] = {}
         for thread in np.flatnonzero(mask):
             barrier, parity = self._barrier(int(thread))

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from triptych.ptxsim.conversions import Mask, Numbers
+
 GAP = 1 << 20
 """Between allocations, so that an index that is a little wrong hits none."""
 ALIGNMENT = 256
@@ -38,27 +40,29 @@ class Room:
         self.before = 0
         """Bytes in front of the first address, for words to begin at multiples of their size."""
 
-    def load(self, addresses: Any, threads: Any, size: int, count: int) -> list[Any]:
+    def load(self, addresses: Numbers, threads: Numbers | int, size: int, count: int) -> list[Any]:
         """`count` numbers of `size` bytes from each address."""
         beyond = -(self.base + self.size) % WIDEST if count > 1 else 0
         rows, places = self.places(addresses, threads, size, count, beyond)
         words = self.words(size)
         return [words[rows, places + i] for i in range(count)]
 
-    def store(self, addresses: Any, threads: Any, values: list[Any], size: int) -> None:
+    def store(self, addresses: Numbers, threads: Numbers, values: list[Any], size: int) -> None:
         rows, places = self.places(addresses, threads, size, len(values))
         words = self.words(size)
         for i, value in enumerate(values):
             words[rows, places + i] = value
 
-    def note(self, addresses: Any, threads: Any, size: int) -> None:
+    def note(self, addresses: Numbers, threads: Numbers, size: int) -> None:
         """Threads have written; only shared memory remembers who."""
 
     def words(self, size: int) -> Any:
         """The memory as numbers of some bytes each."""
         return self.bytes.view(UNSIGNED[size])
 
-    def places(self, addresses: Any, threads: Any, size: int, count: int = 1, beyond: int = 0) -> tuple[Any, Any]:
+    def places(
+        self, addresses: Numbers, threads: Numbers | int, size: int, count: int = 1, beyond: int = 0
+    ) -> tuple[Any, Any]:
         """Where `count` numbers of `size` bytes at each address begin among `words`; some may lie beyond the end."""
         offsets = addresses.astype(np.int64) - self.base
         if len(offsets) and (offsets.min() < 0 or offsets.max() + size * count > self.size + beyond):
@@ -95,7 +99,7 @@ class Memory:
             raise AccessError(f"nothing is at address {address:#x}")
         return max(before, key=lambda room: room.base)
 
-    def parts(self, addresses: Any) -> list[tuple[Room, Any]]:
+    def parts(self, addresses: Numbers) -> list[tuple[Room, Any]]:
         """The rooms that addresses are in, and which addresses those are."""
         parts, left = [], np.ones(len(addresses), bool)
         while left.any():
@@ -126,33 +130,33 @@ class SharedRoom(Room):
         if self._writers is not None:
             self._writers[:] = 0
 
-    def store(self, addresses: Any, threads: Any, values: list[Any], size: int) -> None:
+    def store(self, addresses: Numbers, threads: Numbers, values: list[Any], size: int) -> None:
         super().store(addresses, threads, values, size)
         self.note(addresses, threads, size * len(values))
 
-    def note(self, addresses: Any, threads: Any, size: int) -> None:
+    def note(self, addresses: Numbers, threads: Numbers, size: int) -> None:
         """Threads have written so many bytes at each address."""
         if self._writers is not None:
             places = (addresses.astype(np.int64) - self.base)[:, None] + np.arange(size)
             self._writers[places] = (np.asarray(threads) + 1).reshape(-1, 1)
 
-    def meet(self, mask: Any) -> None:
+    def meet(self, mask: Mask) -> None:
         """Threads tell others that they have come so far: from now on a fence of those will do."""
         if self._writers is not None:
             self._writers[self._of(mask)] = self._met
 
-    def fence(self, mask: Any) -> None:
+    def fence(self, mask: Mask) -> None:
         """`fence.proxy.async` of threads."""
         if self._writers is not None:
             self._writers[self._of(mask) | (self._writers == self._met)] = 0
 
-    def _of(self, mask: Any) -> Any:
+    def _of(self, mask: Mask) -> Any:
         chosen = np.zeros(self._met + 1, bool)
         chosen[1 : len(mask) + 1] = mask
         return chosen[self._writers]
 
     # the other kind ------------------------------------------------------------------------------------------------
-    def check(self, addresses: Any, what: str) -> None:
+    def check(self, addresses: Numbers, what: str) -> None:
         """An instruction of the other kind is about to touch bytes."""
         places = self._inside(addresses)
         if self._writers is not None and self._writers[places].any():
@@ -161,16 +165,16 @@ class SharedRoom(Room):
                 f"{what}: byte {first} of shared memory was stored by a thread, without a fence.proxy.async since then"
             )
 
-    def read(self, addresses: Any, what: str) -> Any:
+    def read(self, addresses: Numbers, what: str) -> Any:
         """Bytes, for an instruction of the other kind."""
         self.check(addresses, what)
         return self.bytes[0, self._inside(addresses)]
 
-    def write(self, addresses: Any, values: Any, what: str) -> None:
+    def write(self, addresses: Numbers, values: Numbers, what: str) -> None:
         self.check(addresses, what)
         self.bytes[0, self._inside(addresses)] = values
 
-    def _inside(self, addresses: Any) -> Any:
+    def _inside(self, addresses: Numbers) -> Any:
         places = np.asarray(addresses).astype(np.int64) - self.base
         if places.size and (places.min() < 0 or places.max() >= self.size):
             raise AccessError(f"byte {int(places.max())} of {self.size} of shared memory")

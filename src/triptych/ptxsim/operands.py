@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from triptych.ptxsim.arithmetic import ARRAYS
+from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.reading import TYPE_BYTES, Kernel
 
 Read = Callable[[], Any]
@@ -70,7 +71,7 @@ class Registers:
         dtype = ARRAYS[kind]
         return np.ascontiguousarray(np.broadcast_to(self._constant(operand, kind, dtype), (self._threads,)))
 
-    def _constant(self, operand: str, kind: str, dtype: Any) -> Any:
+    def _constant(self, operand: str, kind: str, dtype: np.dtype[Any]) -> Any:
         if operand in self._names:
             return np.atleast_1d(self._names[operand]).astype(f"u{dtype.itemsize}").view(dtype)
         if found := _HEX_FLOAT.fullmatch(operand):
@@ -100,7 +101,7 @@ class Registers:
         array = self.array(operand)
         signed = kind[0] == "s"
 
-        def write(values: Any, mask: Any) -> None:
+        def write(values: Numbers, mask: Mask) -> None:
             if array.dtype != values.dtype:
                 if array.dtype == bool:
                     raise AssertionError(f"{kind} in a predicate")
@@ -157,7 +158,7 @@ _EVERY = (1 << WARP) - 1
 
 
 def thread_registers(
-    numbers: Any, grid: Dims, block: Dims, index: Callable[[int], int], clock: Callable[[], int]
+    numbers: Numbers, grid: Dims, block: Dims, index: Callable[[int], int], clock: Callable[[], int]
 ) -> dict[str, Any]:
     """By their names; those that change are functions. `index` gives a component of the block's place in the grid."""
     lanes = numbers % WARP

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.conversions import Numbers
 
 _TYPES: dict[str, Any] = {
     **{f"{letter}{bits}": np.dtype(f"{kind}{bits // 8}") for letter, kind in ("uu", "si") for bits in (32, 64)},
@@ -32,7 +33,7 @@ _ALLOWED = {
 }
 
 
-def reduction(kind: str, dtype: Any, old: Any, new: Any) -> Any:
+def reduction(kind: str, dtype: str | np.dtype[Any], old: Numbers, new: Numbers) -> Any:
     """Bytes of a shape, elements of which are combined."""
     dtype = _TYPES[dtype] if isinstance(dtype, str) else dtype
     if dtype.name not in _ALLOWED[kind]:

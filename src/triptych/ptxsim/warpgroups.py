@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.matrices import FACTORS, GROUP, PLACE, SUMS
 from triptych.ptxsim.operands import WARP, BlockState, listed
 from triptych.ptxsim.reading import Instruction
@@ -61,7 +62,7 @@ def _operand(block: BlockState, descriptor: int, rows: int, kind: str, is_transp
     return _cut(data.view(np.uint32) if kind == "tf32" else data, kind).reshape(rows, depth)
 
 
-def _cut(data: Any, kind: str) -> Any:
+def _cut(data: Numbers, kind: str) -> Any:
     """Elements of a type; of tf32 the lower bits are not looked at."""
     if kind == "tf32":
         data = data.view(np.uint32) & np.uint32(0xFFFFE000)
@@ -131,17 +132,17 @@ class WgmmaQueue:
         self._marks: dict[int, tuple[Wgmma, int]] = {}
 
     # registers -----------------------------------------------------------------------------------------------------
-    def _warps(self, mask: Any) -> Any:
+    def _warps(self, mask: Mask) -> Any:
         return np.logical_or.reduceat(mask, np.arange(0, len(mask), WARP))
 
-    def wrote(self, name: str, mask: Any) -> None:
+    def wrote(self, name: str, mask: Mask) -> None:
         """An ordinary instruction is about to write a register."""
         warps = self._warps(mask)
         if name not in self._written:
             self._written[name] = np.full(len(self._fences), -1)
         np.copyto(self._written[name], self._fences, where=warps)
 
-    def moved(self, name: str, source: str, mask: Any) -> None:
+    def moved(self, name: str, source: str, mask: Mask) -> None:
         """A `mov` changes nothing but the name; a constant may come from anywhere."""
         before = self._written.get(source)
         if name in self._written:
@@ -158,15 +159,15 @@ class WgmmaQueue:
                 raise ProductError(f"{what}: register {name} was written, and no wgmma.fence since")
 
     # the instructions ----------------------------------------------------------------------------------------------
-    def fence(self, mask: Any) -> None:
+    def fence(self, mask: Mask) -> None:
         self._fences += self._warps(mask)
 
-    def commit(self, mask: Any) -> None:
+    def commit(self, mask: Mask) -> None:
         for group in np.flatnonzero(mask[::THREADS]):
             self._closed[group].append(self._open[group])
             self._open[group] = []
 
-    def wait(self, mask: Any, left: int) -> None:
+    def wait(self, mask: Mask, left: int) -> None:
         for group in np.flatnonzero(mask[::THREADS]):
             closed = self._closed[group]
             count = max(len(closed) - left, 0)
@@ -202,7 +203,7 @@ class WgmmaQueue:
         if is_early:
             product.run()
 
-    def before(self, array: Any, first: int) -> Any:
+    def before(self, array: Numbers, first: int) -> Any:
         """What a register of sums is: numbers, or a sum of a product that is under way."""
         words = array[first : first + THREADS]
         return self._marks.get(int(words[0])) or words.copy()
@@ -308,7 +309,7 @@ def _product(block: BlockState, instruction: Instruction) -> Callable[[Any], Non
         is_early = block.gpu.order == "early"
         products.issue(first, Wgmma(what, compute, before, is_unchanged), sums, is_early)
 
-    def run(mask: Any) -> None:
+    def run(mask: Mask) -> None:
         for first in range(0, block.threads, THREADS):
             if mask[first]:
                 issue(first)
@@ -320,7 +321,7 @@ def _shared_left(block: BlockState, descriptor: int, form: _Form, what: str) -> 
     return _operand(block, descriptor, 64, form.left, form.transposed[0], what)
 
 
-def _summed(form: _Form, a: Any, b: Any, before: list[Any] | None) -> list[Any]:
+def _summed(form: _Form, a: Numbers, b: Numbers, before: list[Any] | None) -> list[Any]:
     """Products are added up in double precision and rounded once; a GPU rounds in between."""
     wide = np.int64 if form.sum == "s32" else np.float64
     kind = np.dtype(SUMS[form.sum])

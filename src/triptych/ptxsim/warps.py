@@ -10,6 +10,7 @@ import numpy as np
 
 from triptych.ptxsim.arithmetic import ARRAYS, UnknownInstructionError
 from triptych.ptxsim.bulk_copies import copy_map
+from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.matrices import MATRICES
 from triptych.ptxsim.operands import WARP, BlockState
 from triptych.ptxsim.reading import Instruction
@@ -27,7 +28,7 @@ def collective(block: BlockState, instruction: Instruction) -> tuple[Any, Act]:
     return members, _ACTS[instruction.name](block, instruction)
 
 
-def _each(block: BlockState, mask: Any, members: Any) -> Any:
+def _each(block: BlockState, mask: Mask, members: Numbers) -> Any:
     """The groups of threads that do it together."""
     for start in range(0, block.threads, WARP):
         lanes = np.flatnonzero(mask[start : start + WARP]) + start
@@ -42,7 +43,7 @@ def _shuffle(block: BlockState, instruction: Instruction) -> Act:
     target, _, whether = to.partition("|")
     read = [registers.reader(operand, "b32") for operand in (source, step, limits, members)]
 
-    def act(mask: Any) -> None:
+    def act(mask: Mask) -> None:
         values, steps, clamps, named = (each() for each in read)
         result, found = values.copy(), np.zeros(block.threads, bool)
         for start, lanes in _each(block, mask, named):
@@ -81,7 +82,7 @@ def _vote(block: BlockState, instruction: Instruction) -> Act:
     read, read_members = registers.reader(source, "pred"), registers.reader(members, "u32")
     kind = "b32" if mode == "ballot" else "pred"
 
-    def act(mask: Any) -> None:
+    def act(mask: Mask) -> None:
         values = read()
         result = np.zeros(block.threads, ARRAYS[kind])
         for start, lanes in _each(block, mask, read_members()):
@@ -104,7 +105,7 @@ def _reduction(block: BlockState, instruction: Instruction) -> Act:
     if kind[0] == "f":
         raise UnknownInstructionError(str(instruction))
 
-    def act(mask: Any) -> None:
+    def act(mask: Mask) -> None:
         values = read()
         result = values.copy()
         for _, lanes in _each(block, mask, read_members()):
@@ -121,7 +122,7 @@ def _match(block: BlockState, instruction: Instruction) -> Act:
     registers = block.registers
     read, read_members = registers.reader(source, kind), registers.reader(members, "u32")
 
-    def act(mask: Any) -> None:
+    def act(mask: Mask) -> None:
         values = read()
         result, same = np.zeros(block.threads, np.uint32), np.zeros(block.threads, bool)
         for start, lanes in _each(block, mask, read_members()):
@@ -143,7 +144,7 @@ def _election(block: BlockState, instruction: Instruction) -> Act:
     registers = block.registers
     read_members = registers.reader(instruction.operands[-1], "u32")
 
-    def act(mask: Any) -> None:
+    def act(mask: Mask) -> None:
         first, elected = np.zeros(block.threads, np.uint32), np.zeros(block.threads, bool)
         for start, lanes in _each(block, mask, read_members()):
             first[lanes] = lanes[0] - start

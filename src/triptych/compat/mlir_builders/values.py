@@ -60,8 +60,7 @@ class Value:
         return type(self)(value)
 
 
-# Any: whatever a program has that stands for a value.
-def raw(value: Any) -> Raw:
+def raw(value: object) -> Raw:
     """The MLIR value of a number, pointer, tensor or value; a value by itself stays."""
     given = getattr(value, "ir_value", None)
     if given is not None:

@@ -55,27 +55,31 @@ def product(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return map_tensors(wide, lambda tensor: tensor.to(wanted or kind))
 
 
-def _widened(tensor: Any) -> Any:
+def _widened(tensor: torch.Tensor) -> Any:
     return tensor.float() if tensor.dtype in _HALVES else tensor
 
 
-Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
 class CudaOnCpu(TorchFunctionMode):  # type: ignore[misc]  # torch has no types here
     """Every call of torch in this thread goes through it."""
 
     def __torch_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self,
+        function: Callable[..., Any],
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        run = _HANDLERS.get(function, _run)
+        run: Handler = _HANDLERS.get(function, _run)
         if RECORDERS and _changes_or_makes(function):
             return RECORDERS[-1].record(lambda *args, **kwargs: run(function, args, kwargs), args, kwargs)
         return run(function, args, kwargs)
 
 
-def _run(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call whose devices are the CPU, and whose result is marked by what it came from."""
     if function is torch.device:
         return function(*args, **kwargs)
@@ -101,7 +105,7 @@ def _run(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return result
 
 
-def _changes_or_makes(function: Any) -> bool:
+def _changes_or_makes(function: Callable[..., Any]) -> bool:
     """Whether a graph has to repeat the call: not what only asks a tensor for something."""
     name = getattr(function, "__name__", "")
     return name not in _QUESTIONS and function is not torch.device
@@ -138,7 +142,7 @@ _QUESTIONS = frozenset(
 
 
 # Moves between devices ----------------------------------------------------------------------------------------------
-def _moved(tensor: Any, on_gpu: bool | None, converted: Any) -> Any:
+def _moved(tensor: torch.Tensor, on_gpu: bool | None, converted: torch.Tensor) -> Any:
     """`converted` on a device. What changes its device is a copy, even if torch gave the tensor itself."""
     before = is_placed(tensor)
     after = before if on_gpu is None else on_gpu
@@ -149,17 +153,17 @@ def _moved(tensor: Any, on_gpu: bool | None, converted: Any) -> Any:
     return converted if converted is tensor else place(converted, after)
 
 
-def _cuda(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _cuda(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor, *rest = args
     means_gpu((rest[0] if rest else kwargs.get("device")) or 0)
     return _moved(tensor, True, tensor)
 
 
-def _cpu(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _cpu(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _moved(args[0], False, args[0])
 
 
-def _to(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _to(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`.to` takes a device, a type or another tensor, in several places."""
     tensor, *rest = args
     on_gpu: bool | None = None
@@ -176,7 +180,7 @@ def _to(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _moved(tensor, on_gpu, function(tensor, *rest, **kwargs))
 
 
-def _as_tensor(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _as_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     source = args[0] if args else kwargs.get("data")
     asked = means_gpu(kwargs.get("device"))
     if not isinstance(source, torch.Tensor):
@@ -188,28 +192,28 @@ def _as_tensor(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 # What tensors say of themselves ---------------------------------------------------------------------------------------
-def _device(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _device(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return GPU if is_placed(args[0]) else function(*args, **kwargs)
 
 
-def _is_cuda(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _is_cuda(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return is_placed(args[0])
 
 
-def _is_cpu(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _is_cpu(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return not is_placed(args[0]) and function(*args, **kwargs)
 
 
-def _get_device(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _get_device(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return 0 if is_placed(args[0]) else function(*args, **kwargs)
 
 
-def _set_data(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _set_data(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     function(*args, **kwargs)
     place(args[0], is_placed(args[1]))
 
 
-def _text(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _text(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """As torch prints tensors that are on a GPU."""
     text = function(*args, **kwargs)
     if not is_placed(args[0]) or not text.startswith("tensor(") or not text.endswith(")"):
@@ -218,22 +222,22 @@ def _text(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return text if rest is None else f"{text[: rest.start()]}, device='cuda:0'{text[rest.start() :]}"
 
 
-def _to_array(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _to_array(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_placed(args[0]) and not kwargs.get("force"):
         raise TypeError("NumPy cannot reach the memory of a tensor on cuda:0; write `.cpu()` before `.numpy()`")
     return function(*args, **kwargs)
 
 
-def _type(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _type(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = _run(function, args, kwargs)
     return result.replace("torch.", "torch.cuda.", 1) if isinstance(result, str) and is_placed(args[0]) else result
 
 
-def _itself(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _itself(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return args[0]
 
 
-def _nothing(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _nothing(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     return None
 
 

@@ -28,7 +28,7 @@ def is_placed(value: object) -> bool:
 
 
 # Any: tensors of torch, which has no types here; so in all files of this room.
-def place(tensor: Any, on_gpu: bool) -> Any:
+def place(tensor: torch.Tensor, on_gpu: bool) -> Any:
     """Mark a tensor, or take the mark away."""
     if on_gpu:
         tensor.__dict__[_MARK] = True
@@ -91,7 +91,7 @@ class KeptMemory:
         self._tensors: deque[Any] = deque()
         self._bytes = 0
 
-    def keep(self, tensor: Any) -> None:
+    def keep(self, tensor: torch.Tensor) -> None:
         """Keep a tensor until many later ones have been made."""
         self._tensors.append(tensor)
         self._bytes += tensor.nbytes

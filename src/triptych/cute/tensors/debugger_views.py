@@ -18,7 +18,9 @@ from triptych.cute.memory.element_storage import Storage, storage_of
 from triptych.layout import (
     AnyLayout,
     ComposedLayout,
+    Coord,
     Layout,
+    Shape,
     Swizzle,
     crd2idx,
     make_layout,
@@ -122,11 +124,11 @@ class _Elements:
     def title(self) -> str:
         raise NotImplementedError
 
-    def at(self, coord: Any) -> Any:
+    def at(self, coord: Coord) -> Any:
         """An element by its coordinate, or by its number."""
         raise NotImplementedError
 
-    def __getitem__(self, coord: Any) -> Any:
+    def __getitem__(self, coord: Coord) -> Any:
         return self.at(coord)
 
     def __setitem__(self, coord: object, value: object) -> NoReturn:
@@ -199,7 +201,7 @@ class TensorView(_Elements):
         iterator = self.iterator.title if isinstance(self.iterator, MemoryView) else text(self.iterator)
         return f"tensor<{iterator} o {self.layout}>"
 
-    def at(self, coord: Any) -> Any:
+    def at(self, coord: Coord) -> Any:
         layout = self.layout
         if not isinstance(self.iterator, MemoryView):
             return tuple_add(self.iterator, crd2idx(coord, layout))
@@ -212,7 +214,7 @@ class TensorView(_Elements):
 class VectorView(_Elements):
     """A tensor that is a value, in registers."""
 
-    def __init__(self, numbers: Sequence[Any], shape: Any, title: str, of_lanes: Callable[[], Lanes]) -> None:
+    def __init__(self, numbers: Sequence[Any], shape: Shape, title: str, of_lanes: Callable[[], Lanes]) -> None:
         super().__init__(of_lanes)
         self._numbers = numbers
         self._title = title
@@ -222,7 +224,7 @@ class VectorView(_Elements):
     def title(self) -> str:
         return self._title
 
-    def at(self, coord: Any) -> Any:
+    def at(self, coord: Coord) -> Any:
         return self._numbers[int(crd2idx(coord, self.layout))]  # type: ignore[arg-type]
 
 
@@ -239,7 +241,7 @@ class KeptElements(_Elements):
     def title(self) -> str:
         return self._title
 
-    def at(self, coord: Any) -> Any:
+    def at(self, coord: Coord) -> Any:
         where: Any = crd2idx(coord, make_layout(self.shape))
         return self._elements[where]
 

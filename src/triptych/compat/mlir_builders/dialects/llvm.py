@@ -122,7 +122,7 @@ class _Struct(Value):
         return _Struct(self.kind, [raw(value) for value in values])
 
 
-def extractvalue(res: Type, container: Any, position: Sequence[int], **_: object) -> Any:
+def extractvalue(res: Type, container: object, position: Sequence[int], **_: object) -> Any:
     """A field of a struct."""
     trace = tracing()
     if isinstance(container, _Struct):
@@ -141,7 +141,7 @@ def extractvalue(res: Type, container: Any, position: Sequence[int], **_: object
     return wrapped(found)
 
 
-def bitcast(res: Type, arg: Any, **_: object) -> Any:
+def bitcast(res: Type, arg: object, **_: object) -> Any:
     """The same bits as a number of another type."""
     value = raw(arg)
     if value.type == res:
@@ -149,18 +149,18 @@ def bitcast(res: Type, arg: Any, **_: object) -> Any:
     return wrapped(tracing().value("arith.bitcast", (value,), type_text(res)))
 
 
-def addrspacecast(res: Type, arg: Any, **_: object) -> Any:
+def addrspacecast(res: Type, arg: object, **_: object) -> Any:
     """A pointer into another memory."""
     value = raw(arg)
     return wrapped(value if value.type == res else tracing().value("llvm.addrspacecast", (value,), type_text(res)))
 
 
-def inttoptr(res: Type, arg: Any, **_: object) -> Any:
+def inttoptr(res: Type, arg: object, **_: object) -> Any:
     """The pointer of an address."""
     return wrapped(tracing().value("llvm.inttoptr", (raw(arg),), type_text(res)))
 
 
-def ptrtoint(res: Type, arg: Any, **_: object) -> Any:
+def ptrtoint(res: Type, arg: object, **_: object) -> Any:
     """The address of a pointer."""
     assert not is_float(res), "an address is an integer"
     return wrapped(tracing().value("llvm.ptrtoint", (raw(arg),), type_text(res)))

@@ -40,14 +40,14 @@ def __dir__() -> list[str]:
 
 
 @device_function
-def elect_sync(*, membermask: Any = None, loc: object = None, ip: object = None) -> Any:
+def elect_sync(*, membermask: object = None, loc: object = None, ip: object = None) -> Any:
     """True in one lane of the warp."""
     return wrapped(device_trace().value(ELECT, (), "i1"))
 
 
 @device_function
 def mbarrier_try_wait_parity_timelimit(
-    addr: Any, phase: Any, ticks: Any, *, loc: object = None, ip: object = None
+    addr: object, phase: object, ticks: object, *, loc: object = None, ip: object = None
 ) -> Any:
     """Whether the phase of a parity is over; how long to wait for it is the machine's own affair."""
     return wrapped(device_trace().value(MBARRIER_TEST, (raw(addr), raw(phase)), "i1"))
@@ -55,13 +55,13 @@ def mbarrier_try_wait_parity_timelimit(
 
 @device_function
 def CpAsyncBulkTensorGlobalToSharedClusterOp(
-    dstMem: Any,
-    tmaDescriptor: Any,
+    dstMem: object,
+    tmaDescriptor: object,
     coordinates: Sequence[Any],
-    mbar: Any,
+    mbar: object,
     im2colOffsets: Sequence[Any] = (),
     *,
-    predicate: Any = None,
+    predicate: object = None,
     mode: TMALoadMode = TMALoadMode.TILE,
     loadMode: TMALoadMode = TMALoadMode.TILE,
     loc: object = None,

@@ -20,12 +20,12 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def bitcast(result: Type, source: Any, **_: object) -> Any:
+def bitcast(result: Type, source: object, **_: object) -> Any:
     """The same bits as a vector of other elements."""
     return wrapped(tracing().value("vector.bitcast", (raw(source),), type_text(result)))
 
 
-def extract(source: Any, dynamic_position: Sequence[Any], static_position: Sequence[int], **_: object) -> Any:
+def extract(source: object, dynamic_position: Sequence[Any], static_position: Sequence[int], **_: object) -> Any:
     """One element."""
     if dynamic_position or len(static_position) != 1:
         raise OperandTypeError(
