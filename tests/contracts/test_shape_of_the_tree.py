@@ -22,10 +22,10 @@ SMALL = 80
 CEILINGS = {
     "small modules whose only importer stands beside them": 14,
     "class names used twice in one package": 3,
-    "parameters annotated Any": 293,
+    "parameters annotated Any": 272,
     "comparisons of printed types": 9,
     "assertions without a message": 75,
-    "calls of hasattr": 111,
+    "calls of hasattr": 110,
     "lines of IR in string literals": 2305,
 }
 IR_LINE = re.compile(

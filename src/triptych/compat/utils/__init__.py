@@ -6,7 +6,7 @@ it belongs to; its grid is known.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from triptych.compat.activation import not_here
 from triptych.compat.errors import NotHereYetError
@@ -88,6 +88,6 @@ class ClcDynamicPersistentTileScheduler:
 
     # Any: whatever the instruction would be given.
     @staticmethod
-    def create(*_: Any, **__: Any) -> NoReturn:
+    def create(*_: object, **__: object) -> NoReturn:
         """Refused: the instruction is not here."""
         raise not_here("cutlass.utils.ClcDynamicPersistentTileScheduler.create", "T5", NotHereYetError)

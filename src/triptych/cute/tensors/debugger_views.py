@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from triptych.cute.dynamic.layout_values import unknowns
 from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.element_storage import Storage, storage_of
+from triptych.cute.memory.pointers import Pointer
 from triptych.layout import (
     AnyLayout,
     ComposedLayout,
@@ -285,7 +286,7 @@ class _Memory:
         return MemoryView(lane.read, *words, distance, self.swizzle, self.absolute, self.storage, self.title)
 
 
-def shown_pointer(pointer: Any, snapshot: DebugVariables) -> Shown:
+def shown_pointer(pointer: Pointer, snapshot: DebugVariables) -> Shown:
     """A pointer."""
     storage, title = storage_of(pointer.dtype), str(pointer)
     if pointer.swizzle is not None and pointer.origin is not None:
@@ -311,7 +312,7 @@ class _Tensor:
 def shown_tensor(tensor: Any, snapshot: DebugVariables) -> Shown:
     """A tensor: its elements stay where they are. One of coordinates is its first coordinate and its layout."""
     layout = shown_integers(tensor.layout, snapshot)
-    if hasattr(tensor.iterator, "dtype"):
+    if isinstance(tensor.iterator, Pointer):
         return _Tensor(shown_pointer(tensor.iterator, snapshot), layout)
     return _Tensor(shown_integers(tensor.iterator, snapshot), layout)
 

@@ -18,9 +18,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 import triptych
 import triptych as tt
@@ -51,7 +53,7 @@ class Entry:
 
     module: str
     """Of the examples."""
-    call: Callable[[Any], Call]
+    call: Callable[[ModuleType], Call]
     tolerance: float = 0.0
     """The most that targets may differ, as a share of the largest number: they add in other orders."""
     needs: str = ""
@@ -89,71 +91,71 @@ def example(name: str) -> Any:
     return import_late(name)
 
 
-def _like(*shape: int, dtype: Any = np.float32) -> Any:
+def _like(*shape: int, dtype: DTypeLike = np.float32) -> Any:
     return np.zeros(shape, dtype)
 
 
-def _vector_add(way: str) -> Callable[[Any], Call]:
+def _vector_add(way: str) -> Callable[[ModuleType], Call]:
     shape = (33, 256) if way == "by threads and values" else (4100,)
 
-    def call(m: Any) -> Call:
+    def call(m: ModuleType) -> Call:
         a, b, _ = m.get_inputs(shape=shape, way=way)
         return m.WAYS[way], (a, b, np.zeros_like(a))
 
     return call
 
 
-def _applied(name: str) -> Callable[[Any], Call]:
-    def call(m: Any) -> Call:
+def _applied(name: str) -> Callable[[ModuleType], Call]:
+    def call(m: ModuleType) -> Call:
         _, *tensors = m.get_inputs(name, n=4096)
         return m.apply, (m.FUNCTIONS[name][0], tuple(tensors), _like(4096))
 
     return call
 
 
-def _axpy(m: Any) -> Call:
+def _axpy(m: ModuleType) -> Call:
     x, y, name = m.get_inputs()
     return m.axpy, (0.5, x, y, np.zeros_like(x), m.NAMES[name])
 
 
-def _by_rows(function: str, *after: Any) -> Callable[[Any], Call]:
+def _by_rows(function: str, *after: float) -> Callable[[ModuleType], Call]:
     """A function of a matrix and perhaps vectors, whose result has the shape of the matrix."""
 
-    def call(m: Any) -> Call:
+    def call(m: ModuleType) -> Call:
         x, *others = m.get_inputs()
         return getattr(m, function), (x, *others, np.zeros_like(x), *after)
 
     return call
 
 
-def _sum(m: Any) -> Call:
+def _sum(m: ModuleType) -> Call:
     [x] = m.get_inputs()
     return m.sum_kernel_twice, (x, _like(-(-x.size // m.PER_BLOCK)), _like(1))
 
 
-def _reduced(m: Any) -> Call:
+def _reduced(m: ModuleType) -> Call:
     x, _ = m.get_inputs()
     return m.reduce_blocks, (x, _like(-(-x.size // m.PER_BLOCK)), m.add, 0.0)
 
 
-def _counted(kernel: str) -> Callable[[Any], Call]:
+def _counted(kernel: str) -> Callable[[ModuleType], Call]:
     return lambda m: (m.histogram, (m.get_inputs(n=20_001)[0], _like(m.BINS, dtype=np.int32), getattr(m, kernel)))
 
 
-def _transposed(layout: str) -> Callable[[Any], Call]:
+def _transposed(layout: str) -> Callable[[ModuleType], Call]:
     return lambda m: (m.transpose, (m.get_inputs(96, 64)[0], _like(64, 96), getattr(m, layout)))
 
 
-def _product(function: str) -> Callable[[Any], Call]:
-    def call(m: Any) -> Call:
+def _product(function: str) -> Callable[[ModuleType], Call]:
+    def call(m: ModuleType) -> Call:
         a, b = m.get_inputs()[:2]
         return getattr(m, function), (a, b, _like(len(a), b.shape[1]))
 
     return call
 
 
-def _tensor_cores(name: str, *, keeps_type: bool = False) -> Callable[[Any], Call]:
-    def call(m: Any) -> Call:
+def _tensor_cores(name: str, *, keeps_type: bool = False) -> Callable[[ModuleType], Call]:
+    def call(m: ModuleType) -> Call:
         x, w = m.get_inputs(name=name)[:2]
         y = _like(len(x), len(w), dtype=x.dtype if keeps_type else np.float32)
         return m.gemm, (Wrapped(m.operand_of, x), Wrapped(m.operand_of, w), y)
@@ -161,8 +163,8 @@ def _tensor_cores(name: str, *, keeps_type: bool = False) -> Callable[[Any], Cal
     return call
 
 
-def _attention(*, causal: bool) -> Callable[[Any], Call]:
-    def call(m: Any) -> Call:
+def _attention(*, causal: bool) -> Callable[[ModuleType], Call]:
+    def call(m: ModuleType) -> Call:
         q, k, v, _ = m.get_inputs(batch=1)
         return m.attention, (*(Wrapped(m.tensor_of, each) for each in (q, k, v, np.zeros_like(q))), causal)
 
@@ -211,7 +213,7 @@ class _ManagedTensor(ctypes.Structure):
 class GpuArray:
     """A copy of an array on the first GPU. It exports itself as the tensors of other libraries do."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: NDArray[Any]) -> None:
         self._host = np.ascontiguousarray(array)
         self._driver = gpu_driver()
         self._driver.enter(0)
@@ -224,7 +226,7 @@ class GpuArray:
         code, bits = ELEMENT_CODES[_NAMES[self._host.dtype.name]]
         self._managed = _ManagedTensor(DLTensor(self.address, GPU, 0, rank, code, bits, 1, shape, stride, 0))
 
-    def __dlpack__(self, **_: Any) -> Any:
+    def __dlpack__(self, **_: object) -> Any:
         """A view that lives as long as the array does."""
         return _capsule(ctypes.addressof(self._managed), b"dltensor", None)
 
@@ -326,7 +328,7 @@ def _placed(argument: Any, target: str, arrays: list[Any]) -> Any:
     return arrays[-1]
 
 
-def _difference(found: Any, expected: Any) -> float:
+def _difference(found: NDArray[Any], expected: NDArray[Any]) -> float:
     """The largest one, as a share of the largest number. What is no number in one of them is infinitely far."""
     found, expected = (np.asarray(array, np.float64) for array in (found, expected))
     if not np.array_equal(np.isfinite(found), np.isfinite(expected)):

@@ -103,7 +103,7 @@ class IsolatedCandidate:
         self._child.wait()
         self._lines.close()
 
-    def _ask(self, **request: Any) -> dict[str, Any]:
+    def _ask(self, **request: object) -> dict[str, Any]:
         with suppress(BrokenPipeError):  # it has ended; how is told below
             os.write(self._asking, json.dumps(request).encode() + b"\n")
         return self._answer()
@@ -140,7 +140,7 @@ def main(asked: int, answering: int, parent: int, file: str) -> None:
     os.dup2(2, 1)  # what the user's file prints
     with os.fdopen(asked, encoding="utf-8") as lines, os.fdopen(answering, "w", encoding="utf-8") as out:
 
-        def say(**facts: Any) -> None:
+        def say(**facts: object) -> None:
             out.write(json.dumps(facts) + "\n")
             out.flush()
 
