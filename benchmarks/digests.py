@@ -21,7 +21,7 @@ from io import StringIO
 from pathlib import Path
 
 from benchmarks.every_kernel import ROWS, Compilation
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychWarning
 from triptych.targets.nvptx.description.errors import ArchitectureError
 
 TARGETS = ("cpu", "nvptx:sm_80", "nvptx:sm_90a", "nvptx:sm_120a")

@@ -13,7 +13,7 @@ import pytest
 from tests import rungs
 from tests.golden import Golden
 from tests.support.examples import load_profile
-from triptych.metastage.trace.ptx_lowerings import LOWERINGS
+from triptych.metastage.calls.repeatability import LOWERINGS
 
 # Tests see compilations; those of the store switch it on, each with a directory of its own.
 os.environ["TRIPTYCH_CACHE"] = "0"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
+from triptych.kernel_ir.dialects.mma import WARP_MMAS
 from triptych.layout import E, Layout, bank_svg, layout_svg, make_layout_tv, parse, swizzle_svg, thread_value_svg
 
 IMAGES = Path(__file__).with_name("images")

@@ -31,7 +31,7 @@ _NAMES = LazyNames(
             Float8E4M3B11FNUZ Float8E4M3FN Float8E5M2 Float8E8M0FNU Int128 Int16 Int32 Int4 Int64 Int8 Integer Numeric
             TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8 dtype=dtype_named
         """,
-        "triptych.metastage.trace.trace_time": "at_trace_time trace_time",
+        "triptych.metastage.calls.opaque_calls": "at_trace_time trace_time",
         "triptych.support.errors": "TriptychError",
         "triptych.diagnostics.kernel_errors": "DSLCudaRuntimeError",
     },

@@ -45,7 +45,7 @@ from triptych.metastage.values.scalars import Uint16 as Uint16
 from triptych.metastage.values.scalars import Uint32 as Uint32
 from triptych.metastage.values.scalars import Uint64 as Uint64
 from triptych.metastage.values.scalars import Uint128 as Uint128
-from triptych.metastage.trace.trace_time import at_trace_time as at_trace_time
+from triptych.metastage.calls.opaque_calls import at_trace_time as at_trace_time
 from triptych.driver.compile_calls import compile as compile
 from triptych.driver.compile_many import compile_many as compile_many
 from triptych.metastage.values.binding_time import const_expr as const_expr
@@ -64,7 +64,7 @@ from triptych.metastage.calls.printing import printf as printf
 from triptych.metastage.values.binding_time import Range as range
 from triptych.metastage.values.binding_time import range_constexpr as range_constexpr
 from triptych.metastage.arguments.specs import register_jit_arg_adapter as register_jit_arg_adapter
-from triptych.metastage.trace.trace_time import trace_time as trace_time
+from triptych.metastage.calls.opaque_calls import trace_time as trace_time
 from triptych.cutlass_dsl import yield_out as yield_out
 
 

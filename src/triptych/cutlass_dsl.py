@@ -13,7 +13,7 @@ from triptych.cute.mathematics.arithmetic import min_of as min
 from triptych.cute.memory.vectors import vector_type
 from triptych.cute.tracing.device import tracing
 from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
-from triptych.metastage.kernels.kernel_arguments import flatten
+from triptych.metastage.kernels.launches import flatten
 from triptych.metastage.trace.trace import Region, place
 from triptych.metastage.values.binding_time import const_expr
 from triptych.metastage.values.scalars import (
@@ -33,7 +33,7 @@ from triptych.metastage.values.scalars import (
     Uint32,
     Uint64,
 )
-from triptych.prestage.errors import UnsupportedSyntaxError
+from triptych.prestage.refuse import UnsupportedSyntaxError
 
 __all__ = [
     "BFloat16",

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from triptych.hooks import Hooks
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
 from triptych.ir.location import place_of
-from triptych.ir.rewriting import Replacement, Rule, replacing
+from triptych.ir.passes import Replacement, Rule, replacing
 from triptych.metastage.control_flow.branches import BranchForm
 from triptych.metastage.trace.trace import Region, Trace, place
 from triptych.metastage.tracing_hooks import TracingHooks
+from triptych.metastage.values.binding_time import is_dynamic
 from triptych.metastage.values.emission import emit
-from triptych.metastage.values.truth import is_dynamic
 from triptych.stages import PassSpec
 
 __all__ = [

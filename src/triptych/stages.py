@@ -14,7 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from triptych.interop.dlpack import CPU_DEVICES
-from triptych.support.compressed_text import CompressedText
+from triptych.support.serialization import CompressedText
 from triptych.support.source import Span
 
 

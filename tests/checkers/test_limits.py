@@ -11,7 +11,7 @@ import triptych as tt
 from triptych import cute
 from triptych.sanitizer.finding_errors import CheckerLimitError, RaceError
 from triptych.support.config import override
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychWarning
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from tests.contracts.tree import PACKAGE
-from triptych.kernel_ir.dialects.traits import DEFINITIONS
+from triptych.kernel_ir.dialects.kernel_operations import DEFINITIONS
 
 MOST = 5
 """The definition, the function of the language, the CPU's emitter, the PTX, and inline PTX or a second pass."""

@@ -21,7 +21,7 @@ from tests.support.examples import examples
 from triptych import cute
 from triptych.cute.nvgpu import warp
 from triptych.cute.runtime import from_dlpack
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma
+from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma
 from triptych.ptxsim.matrices import FACTORS, SUMS
 
 sgemm: Any = example("sgemm")

@@ -17,7 +17,7 @@ ARCHITECTURE = "sm_90"
 """Older ones lack instructions that some of the kernels use."""
 
 
-@pytest.mark.filterwarnings("ignore::triptych.support.warnings.PerformanceWarning")  # of tensors that lie anywhere
+@pytest.mark.filterwarnings("ignore::triptych.support.errors.PerformanceWarning")  # of tensors that lie anywhere
 @pytest.mark.parametrize("name", CASES)
 def test_kernel_computes_what_numpy_computes(name: str) -> None:
     jobs = compilations(CASES[name])

@@ -19,7 +19,7 @@ from triptych.workbench.doctor.worker import GpuArray
 
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=MISSING),
-    pytest.mark.filterwarnings("ignore::triptych.support.warnings.PerformanceWarning"),  # of elements one by one
+    pytest.mark.filterwarnings("ignore::triptych.support.errors.PerformanceWarning"),  # of elements one by one
     needs_assembler,
 ]
 

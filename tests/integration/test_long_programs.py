@@ -15,7 +15,7 @@ import pytest
 import triptych as tt
 from triptych.hooks import PythonHooks
 from triptych.prestage.rewrite import rewrite
-from triptych.support.parsing import TooDeepError
+from triptych.support.source_texts import TooDeepError
 
 LENGTH = 2_000
 

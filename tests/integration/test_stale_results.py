@@ -27,7 +27,7 @@ from tests.unit.fingerprint.programs import function_of, modules
 from triptych.driver import compile_stages
 from triptych.fingerprint.primitive_tokens import LargeArrayError
 from triptych.objectstage.codegen import codegen
-from triptych.prestage.errors import NoSourceError, SourceChangedError
+from triptych.prestage.refuse import NoSourceError, SourceChangedError
 from triptych.support.errors import TriptychError
 
 

@@ -18,8 +18,8 @@ import pytest
 from tests.support.stores import entry_of, events, key_of, kinds, store_in
 from triptych.artifact_store import events as events_module
 from triptych.artifact_store.events import StoreWarning
+from triptych.artifact_store.record import SharedKey
 from triptych.artifact_store.remote import Remote
-from triptych.artifact_store.signatures import SharedKey
 
 redis = pytest.importorskip("redis", reason="the package redis is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("redis-server") is None, reason="there is no redis-server on PATH")

@@ -22,7 +22,7 @@ from triptych.artifact_store.record import Entry, NotAnEntry
 from triptych.driver.stored_programs import program_of
 from triptych.support.config import override
 
-pytestmark = pytest.mark.filterwarnings("ignore::triptych.support.warnings.PerformanceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::triptych.support.errors.PerformanceWarning")
 
 
 @pytest.fixture(scope="module", params=["cpu", pytest.param("nvptx:sm_80", marks=needs_assembler)])

@@ -11,6 +11,7 @@ import random
 
 import pytest
 
+from triptych.kernel_ir.dialects.mma import DEPTH_BYTES, WARP_MMAS, WARPGROUP_MMAS, WarpgroupMma
 from triptych.kernel_ir.dialects.smem_operands import (
     K_MAJOR,
     MN_MAJOR,
@@ -20,8 +21,6 @@ from triptych.kernel_ir.dialects.smem_operands import (
     smem_atom,
     smem_operand,
 )
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
-from triptych.kernel_ir.dialects.warpgroup_mma import DEPTH_BYTES, WARPGROUP_MMAS, WarpgroupMma
 from triptych.layout import Layout, composition, cosize, size, slice_and_offset, tile_to_shape, zipped_divide
 
 LEGAL = [(major, bits, 16) for major in (K_MAJOR, MN_MAJOR) for bits in range(4)]

@@ -14,7 +14,7 @@ import pytest
 from tests.support.float_oracles import ORACLES, Array, errors, expected
 from tests.support.vector_kernels import ARITIES, Kernel, Operation, compiled
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.llvm.object_file import undefined_symbols
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named, symbols

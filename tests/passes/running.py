@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.ir.filecheck import check, directives
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.passes import verify
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.passes.running import checked, kernel, lowered_kernel
-from triptych.ir.signature import Signature, attach_signature
+from triptych.ir.modules import Signature, attach_signature
 from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.nvptx.passes.assume_nonnegative import assume_nonnegative, mark_extents
 

@@ -10,7 +10,7 @@ from tests.passes.running import checked, lowered_kernel, parsed
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
 from triptych.ir.passes import verify
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
+from triptych.kernel_ir.dialects.mma import WARP_MMAS
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma, halves_of_registers, written_as
 

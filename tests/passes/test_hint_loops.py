@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked
-from triptych.kernel_ir.transforms.loop_hints import COUNTED, annotate_loops, hint_loops
+from triptych.kernel_ir.transforms.loop_passes import COUNTED, annotate_loops, hint_loops
 
 LOOP = """
 func.func @f(%n: index) {

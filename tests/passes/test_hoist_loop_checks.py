@@ -8,7 +8,7 @@ import pytest
 import triptych as tt
 from tests.passes.running import checked, kernel
 from triptych import cute
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.handles import Module
 from triptych.ir.modules import kernels
 from triptych.kernel_ir.dialects.check import CHECK, CHECKS_ATTRIBUTE

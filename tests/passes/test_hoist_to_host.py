@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.ir.signature import Signature, attach_signature
+from triptych.ir.modules import Signature, attach_signature
 from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.nvptx.passes.hoist_to_host import hoist_to_host
 

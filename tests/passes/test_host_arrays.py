@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.passes.running import checked
-from triptych.ir.signature import Signature, attach_signature
+from triptych.ir.modules import Signature, attach_signature
 from triptych.targets.cpu.passes.host_arrays import allocate_host_arrays, free_host_arrays
 
 PROGRAM = """

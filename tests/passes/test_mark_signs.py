@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.passes.running import checked
-from triptych.kernel_ir.analysis.signed_extensions import mark_signed_extensions
+from triptych.kernel_ir.analysis.addresses import mark_signed_extensions
 
 
 def test_only_extensions_with_a_sign_are_marked() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.passes.running import checked
-from triptych.ir.signature import Signature, attach_signature
+from triptych.ir.modules import Signature, attach_signature
 from triptych.targets.cpu.passes import poll_loops as tested
 
 BUDGET = 1 << 20

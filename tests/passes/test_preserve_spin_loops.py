@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.passes.running import checked, kernel
-from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
+from triptych.kernel_ir.transforms.loop_passes import LOOPS, preserve_spin_loops
 
 ARGUMENTS = "%p: !llvm.ptr<1>, %n: i32"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.passes.running import checked, parsed
 from triptych.ir.errors import LoweringError
-from triptych.ir.signature import Signature, attach_signature
+from triptych.ir.modules import Signature, attach_signature
 from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.cpu.calling.entry import check_signature, write_entry
 

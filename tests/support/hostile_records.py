@@ -14,8 +14,7 @@ from typing import Any
 
 from tests.support.stores import entry_of, key_of
 from triptych.artifact_store.directory import Part, load
-from triptych.artifact_store.record import NotAnEntry, Signer, digest_of, write_record
-from triptych.artifact_store.signatures import SharedKey
+from triptych.artifact_store.record import NotAnEntry, SharedKey, Signer, digest_of, write_record
 
 SIGNER = SharedKey(b"a key of a team, which the attacker does not have")
 _FACTS: dict[str, Any] = {

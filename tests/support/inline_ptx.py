@@ -11,8 +11,7 @@ import numpy as np
 import triptych as tt
 from triptych import cute
 from triptych.cute.arch import inline_ptx
-from triptych.frontends.ptx.code import ADDRESS
-from triptych.frontends.ptx.kinds import FLOATS, WIDTHS
+from triptych.frontends.ptx.code import ADDRESS, FLOATS, WIDTHS
 from triptych.frontends.ptx.lowerings import meaning
 from triptych.frontends.ptx.statements import Instruction
 

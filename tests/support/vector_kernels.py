@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.llvm.bridge import to_llvm_ir
 from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request, shared_pool

@@ -11,7 +11,7 @@ import pytest
 import triptych as tt
 from triptych import cute, cutlass_dsl
 from triptych.cutlass_dsl import T, dsl_user_op, extract_mlir_values, new_from_mlir_values
-from triptych.prestage.errors import UnsupportedSyntaxError
+from triptych.prestage.refuse import UnsupportedSyntaxError
 
 
 @dsl_user_op

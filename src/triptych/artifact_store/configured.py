@@ -39,7 +39,7 @@ def _make(settings: Config) -> Store | None:
     signer: Signer | None = None
     if settings.cache_key_file:
         try:
-            signer = import_late("triptych.artifact_store.signatures").read_signer(
+            signer = import_late("triptych.artifact_store.record").read_signer(
                 os.path.expanduser(settings.cache_key_file)
             )
         except (OSError, ValueError, ImportError) as error:

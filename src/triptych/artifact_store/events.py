@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychWarning
 
 Kind = Literal["hit", "miss", "publish", "unkept", "evict", "discard", "wait", "trouble"]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from triptych.cute.tracing.eager import eager
 from triptych.support.config import config
+from triptych.support.device_model import PRODUCTS
 from triptych.support.errors import TriptychError
-from triptych.support.gpu_models import PRODUCTS
 from triptych.support.processors import processors
 
 _GIB = 1 << 30

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from triptych.support.errors import TriptychError
-from triptych.support.nearest import nearest
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
+from triptych.support.wording import nearest
 
 
 class MissingAttributeError(TriptychError, AttributeError):

@@ -23,11 +23,11 @@ from triptych.driver.compile_calls import Compiler
 from triptych.driver.compile_workers import CompileWorkers, is_loading
 from triptych.driver.compiling import CompiledFunction
 from triptych.fingerprint.cache_key import Key
-from triptych.support.articles import with_article
 from triptych.support.config import config, override
 from triptych.support.errors import TriptychError
 from triptych.support.processors import cpu_seconds, processors
 from triptych.support.tracebacks import caller
+from triptych.support.wording import with_article
 
 CompileCall: TypeAlias = "partial[CompiledFunction]"
 Outcome: TypeAlias = Literal["compiled", "found", "not kept", "failed"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from triptych.fingerprint.cache_key import Key, KeyBase, key_base
 from triptych.fingerprint.guards import Guard, guards, watch
-from triptych.metastage.trace.ptx_lowerings import LOWERINGS
+from triptych.metastage.calls.repeatability import LOWERINGS
 from triptych.metastage.tracer import Specialization
 from triptych.objectstage.target import CompileOptions, Target
 from triptych.support.config import config

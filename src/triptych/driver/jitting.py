@@ -24,16 +24,15 @@ from triptych.fingerprint.releases import own_source
 from triptych.interop.torch_tracers import check_untraced, opaque, tell_torch
 from triptych.ir import bindings
 from triptych.metastage.arguments.specs import Parameter, bind, parameters_of, shape_of
+from triptych.metastage.arguments.static_parts import identity
 from triptych.metastage.calls.inlining import inline_call
-from triptych.metastage.calls.jit_calls import outside, trace_of_call
-from triptych.metastage.control_flow.static_parts import identity
+from triptych.metastage.calls.opaque_calls import outside, trace_of_call
 from triptych.metastage.kernels.launches import KernelLaunch, kernel_call
 from triptych.metastage.trace.errors import DecorationError, KernelCallError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.tracer import Specialization
 from triptych.objectstage.target import CompileOptions, Target, find_target, host_target
 from triptych.stages import Found, Traced
-from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess
 from triptych.support.interrupts import defer_signals
@@ -42,6 +41,7 @@ from triptych.support.source import Span
 from triptych.support.source_texts import remember
 from triptych.support.timeline import STAGE, during
 from triptych.support.tracebacks import caller
+from triptych.support.wording import with_article
 
 NO_CACHE = "no_cache"
 """A keyword of calls and of `compile`: whether to compile anew, as public programs write."""

@@ -17,9 +17,8 @@ from triptych.metastage.arguments.results import Rebuild, rebuild_from, recipe_o
 from triptych.metastage.values.scalars import dtype_named
 from triptych.objectstage.target import Serialized, Target, host_target
 from triptych.stages import Compiled, Leaf, Loaded, Lowered, Memory, SymbolicExtent, Traced
-from triptych.support.compressed_text import CompressedText
 from triptych.support.errors import TriptychError
-from triptych.support.exact_fields import from_dict_strict
+from triptych.support.serialization import CompressedText, from_dict_strict
 from triptych.support.source import Span
 
 Again: TypeAlias = Callable[[], Loaded]

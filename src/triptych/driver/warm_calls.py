@@ -15,7 +15,7 @@ from typing import Any
 from triptych.driver.boundary import for_user
 from triptych.fingerprint.guards import Guard
 from triptych.interop.torch_tracers import opaque, tell_torch
-from triptych.metastage.control_flow.static_parts import identity
+from triptych.metastage.arguments.static_parts import identity
 from triptych.metastage.trace.trace import TRACING, active
 from triptych.support.config import OVERRIDES
 

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypeAlias
 from triptych.fingerprint.contents import NAMESPACE_READERS, namespace_behind
 from triptych.fingerprint.function_source import definition, text_of
 from triptych.fingerprint.releases import has_pinned_code, is_framework, release
-from triptych.support.parsing import parse_expression
+from triptych.support.source_texts import parse_expression
 
 # Object-stage, function -> names: what the annotations mention that Python has not evaluated.
 # Annotations that are still text, and annotations of local variables and nested functions, decide binding times (`n:

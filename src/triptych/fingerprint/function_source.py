@@ -16,8 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from triptych.fingerprint.primitive_tokens import Token
-from triptych.support.parsing import parse_module
-from triptych.support.source_texts import lines_of
+from triptych.support.source_texts import lines_of, parse_module
 
 # Object-stage, syntax tree -> text: what `ast.dump` gives, without docstrings, for trees of any depth.
 

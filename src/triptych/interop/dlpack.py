@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeGuard
 from triptych.diagnostics.tensor_errors import UnsupportedTensorError
 from triptych.interop.foreign_arrays import check_no_tracer, foreign_array, is_foreign_array, is_jax
 from triptych.interop.torch_tensors import check_settled, exporting, is_torch, torch_fields
-from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
+from triptych.support.wording import with_article
 
 ELEMENT_CODES = {
     "TFloat32": (2, 32),  # before Float32, which is what libraries mean by this code

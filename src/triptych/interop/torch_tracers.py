@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from triptych.diagnostics.tensor_errors import TracedByTorchError
-from triptych.support.articles import with_article
+from triptych.support.wording import with_article
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,13 +10,14 @@ import builtins
 import importlib
 import importlib.util
 import sys
+import threading
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from triptych.ir.errors import MissingPackageError
-from triptych.ir.handles import Module
+from triptych.ir.handles import Context, Module
 from triptych.support.forking import Brief, let_forks_wait_for
 from triptych.support.interrupts import check_signals, defer_signals
 from triptych.support.stacks import on_large_stack
@@ -189,3 +190,20 @@ def mark_dialect_loaded(dialect: str) -> None:
         _import("torch_mlir._mlir_libs._mlir").globals._check_dialect_module_loaded(dialect)
     finally:
         del sys.modules[name]
+
+
+_THREAD = threading.local()
+
+
+def context() -> Context:
+    """The context in which this thread builds modules, without MLIR's own thread pool."""
+    found: Context | None = getattr(_THREAD, "context", None)
+    if found is None:
+        found = _THREAD.context = _new()
+    return found
+
+
+def _new() -> Context:
+    made: Context = mlir().Context()
+    made.enable_multithreading(False)
+    return made

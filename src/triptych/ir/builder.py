@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 from triptych.diagnostics.check_errors import pack
 from triptych.diagnostics.runtime_errors import CompiledCodeError
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.handles import Attribute, Block, Context, InsertionPoint, Location, Module, Operation, Type, Value
 from triptych.ir.types import TypeOrText, int_width
+from triptych.support.errors import render
 from triptych.support.interrupts import interruptible
-from triptych.support.render import render
 
 ERROR_ATTRIBUTE = "triptych.error"
 """Of a run-time check (`cf.assert`): the class of the error, by name."""

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.bindings import context
 from triptych.ir.builder import Builder
-from triptych.ir.context import context
 from triptych.ir.dialect import load_all
 from triptych.ir.errors import LoweringError
-from triptych.ir.handles import HasOperation, Module, Operation
+from triptych.ir.handles import Attribute, Block, HasOperation, InsertionPoint, Location, Module, Operation, Type
+from triptych.ir.types import SHARED_SPACE
+from triptych.stages import Leaf, Memory, SymbolicExtent
 
 _NOT_PLAIN = re.compile(r"[^ !#-\[\]-~]")
 """Characters that a string of MLIR's text writes as two hexadecimal digits."""
@@ -162,3 +169,132 @@ def text_constant(name: str, text: str) -> str:
     data = text.encode() + b"\0"
     escaped = _NOT_PLAIN.sub(lambda found: f"\\{ord(found[0]):02X}", data.decode("latin-1"))
     return f'llvm.mlir.global internal constant @"{name}"("{escaped}") : !llvm.array<{len(data)} x i8>\n'
+
+
+NAME = "kernels"
+SHARED = "__smem"
+"""The global that stands for a block's shared memory; it has no size of its own, the launch gives it."""
+SHARED_ALIGNMENT = 1024
+
+
+class DeviceModule:
+    """The part of a module that runs on the device, made with its first kernel."""
+
+    def __init__(self, builder: Builder, module: Module, location: Location, attributes: Mapping[str, str]) -> None:
+        """`attributes`: what it says of the device, as MLIR text."""
+        self._builder = builder
+        self._names: set[str] = set()
+        self._has_shared = False
+        module.operation.attributes["gpu.container_module"] = builder.attribute("unit")
+        said = {name: builder.attribute(text) for name, text in attributes.items()}
+        named = {"sym_name": builder.string(NAME), **said}
+        operation = self._at(builder.at_start(module.body), "gpu.module", location, named)
+        self._block = builder.append_block(operation, 0, (), location)
+
+    def kernel(
+        self, name: str, arguments: Sequence[Type], attributes: Mapping[str, Attribute], location: Location
+    ) -> tuple[str, Operation, Block]:
+        """A new kernel: its name, made unique, its function and its entry block."""
+        builder = self._builder
+        unique = next(candidate for candidate in _candidates(name) if candidate not in self._names)
+        self._names.add(unique)
+        all_attributes = {
+            "sym_name": builder.string(unique),
+            "function_type": builder.attribute(f"({', '.join(map(str, arguments))}) -> ()"),
+            "kernel": builder.attribute("unit"),
+            **attributes,
+        }
+        function = self._at(builder.at_end(self._block), "gpu.func", location, all_attributes)
+        return unique, function, builder.append_block(function, 0, arguments, location)
+
+    def declare_shared(self, location: Location) -> None:
+        """Let kernels take the address of `SHARED`."""
+        if self._has_shared:
+            return
+        self._has_shared = True
+        builder = self._builder
+        attributes = {
+            "sym_name": builder.string(SHARED),
+            "global_type": builder.attribute("!llvm.array<0 x i8>"),
+            "linkage": builder.attribute("#llvm.linkage<external>"),
+            "addr_space": builder.integer("i32", SHARED_SPACE),
+            "alignment": builder.integer("i64", SHARED_ALIGNMENT),
+        }
+        self._at(builder.at_start(self._block), "llvm.mlir.global", location, attributes)
+
+    def _at(
+        self, insertion: InsertionPoint, name: str, location: Location, attributes: Mapping[str, Attribute]
+    ) -> Operation:
+        previous, self._builder.insertion = self._builder.insertion, insertion
+        try:
+            return self._builder.operation(name, (), (), attributes, regions=1, location=location)
+        finally:
+            self._builder.insertion = previous
+
+
+def _candidates(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}_{number}" for number in count(1))
+
+
+_ATTRIBUTE = "triptych.signature"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The public function of a module: its symbol and its scalars."""
+
+    name: str
+    parameters: tuple[Leaf, ...]
+    results: tuple[Leaf, ...]
+
+
+def attach_signature(module: Module, signature: Signature) -> None:
+    """Put the signature on the module."""
+    ir = bindings.mlir()
+    with module.context:
+        parts = {
+            "name": ir.StringAttr.get(signature.name),
+            "parameters": _encode(signature.parameters),
+            "results": _encode(signature.results),
+        }
+        module.operation.attributes[_ATTRIBUTE] = ir.DictAttr.get(parts)
+
+
+def signature_of(module: Module) -> Signature:
+    """The signature that the module carries."""
+    ir = bindings.mlir()
+    parts = ir.DictAttr(module.operation.attributes[_ATTRIBUTE])
+    return Signature(ir.StringAttr(parts["name"]).value, _decode(parts["parameters"]), _decode(parts["results"]))
+
+
+def detach_signature(module: Module) -> None:
+    """Take the signature away: LLVM would not know it."""
+    del module.operation.attributes[_ATTRIBUTE]
+
+
+def leaves_text(leaves: Sequence[Leaf]) -> str:
+    """Leaves as text, for what can hold nothing else."""
+    return json.dumps([asdict(leaf) for leaf in leaves], ensure_ascii=False)
+
+
+def read_leaves(text: str) -> tuple[Leaf, ...]:
+    """The leaves that a text was made of."""
+    return tuple(Leaf(fields["path"], fields["dtype"], _read_memory(fields["memory"])) for fields in json.loads(text))
+
+
+def _read_memory(fields: dict[str, Any] | None) -> Memory | None:
+    if fields is None:
+        return None
+    tuples = {name: tuple(fields[name]) for name in ("shape", "stride", "devices")}
+    unknowns = tuple(SymbolicExtent(**unknown) for unknown in fields["unknowns"])
+    return Memory(**{**fields, **tuples, "unknowns": unknowns})
+
+
+def _encode(leaves: tuple[Leaf, ...]) -> Attribute:
+    made: Attribute = bindings.mlir().StringAttr.get(leaves_text(leaves))
+    return made
+
+
+def _decode(attribute: Attribute) -> tuple[Leaf, ...]:
+    return read_leaves(bindings.mlir().StringAttr(attribute).value)

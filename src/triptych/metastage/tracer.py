@@ -19,9 +19,8 @@ from triptych.metastage.arguments.argument_kinds import Received, received_types
 from triptych.metastage.arguments.results import Rebuild, take_results
 from triptych.metastage.arguments.specs import ArgumentSpec, arrange
 from triptych.metastage.calls.call_local import assigned, check_left, end_of_call, overwritten
-from triptych.metastage.kernels.launches import check_launched
+from triptych.metastage.kernels.launches import check_launched, symbol
 from triptych.metastage.trace import locations
-from triptych.metastage.trace.symbols import symbol
 from triptych.metastage.trace.trace import Rewrite, Trace, TraceOptions, activated
 from triptych.metastage.values.explaining import explained
 from triptych.stages import Leaf, Rewritten, Traced

@@ -23,38 +23,33 @@ from triptych.hooks import (
     no_values,
 )
 from triptych.metastage.calls.call_local import holds_run_time_values, note_assignment, note_read
-from triptych.metastage.calls.identity import check_operands, check_shown
 from triptych.metastage.calls.inlining import Inlining
-from triptych.metastage.calls.iterators import items_of
 from triptych.metastage.calls.membership import CONTAINS, Membership
 from triptych.metastage.calls.opaque_calls import abandon, native_operation, note_made, opaque_call
 from triptych.metastage.calls.repeatability import note_attribute, note_item, note_stored, note_text
+from triptych.metastage.calls.special_methods import items_of
 from triptych.metastage.control_flow import mutation
-from triptych.metastage.control_flow.branches import BranchForm, ScfIf, two_sided
-from triptych.metastage.control_flow.exits import exhaustive, is_left, is_raised
+from triptych.metastage.control_flow.branches import BranchForm, ScfIf, exhaustive, is_left, is_raised, two_sided
 from triptych.metastage.control_flow.iteration import steps_of
 from triptych.metastage.control_flow.join_errors import undefined
-from triptych.metastage.control_flow.join_plans import has_dynamic
-from triptych.metastage.control_flow.loops import for_loop, while_loop
-from triptych.metastage.control_flow.object_identity import check_comparable, compared
-from triptych.metastage.control_flow.retracing import drafted
-from triptych.metastage.control_flow.selection import SELECTABLE, select_item
-from triptych.metastage.control_flow.variables import Partial, Pending, bare
+from triptych.metastage.control_flow.join_plans import Partial, Pending, bare, has_dynamic
+from triptych.metastage.control_flow.loops import drafted, for_loop, while_loop
+from triptych.metastage.control_flow.object_identity import check_comparable, check_operands, check_shown, compared
+from triptych.metastage.control_flow.object_joins import SELECTABLE, select_item
 from triptych.metastage.debugger.debugger_hooks import StoppingHooks
+from triptych.metastage.trace import user_code
 from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.contexts import TracedContext, block_of
 from triptych.metastage.trace.errors import DynamicRaiseError, StaticRequiredError
 from triptych.metastage.trace.loop_carried_attributes import Finding, LoopCarriedAttributes
-from triptych.metastage.trace.method_lookup import C_CALLABLES, C_METHODS, inherited_method, special_method
 from triptych.metastage.trace.trace import Trace, place
-from triptych.metastage.trace.user_code import HEAP_TYPE, is_own, user_method
-from triptych.metastage.values.binding_time import Constexpr, Range
-from triptych.metastage.values.declared_types import declared_number
-from triptych.metastage.values.division import evaluated
+from triptych.metastage.trace.user_code import inherited_method, is_own, special_method, user_method
+from triptych.metastage.values.arithmetic import evaluated
+from triptych.metastage.values.binding_time import Constexpr, Range, condition, is_dynamic, require_static
+from triptych.metastage.values.coercion import declared_number
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
-from triptych.metastage.values.truth import condition, is_dynamic, require_static
-from triptych.support.articles import with_article
 from triptych.support.config import config
+from triptych.support.wording import with_article
 
 _MEMBERSHIP = ("in", "not in")
 _IDENTITY = ("is", "is not")
@@ -329,7 +324,7 @@ class TracingHooks(StoppingHooks):
     # calls and items --------------------------------------------------------------------------------------------
     # Any: told apart by its exact class.
     def call(self, function: Any, /, *args: object, **kwargs: object) -> Any:
-        if type(function) in C_CALLABLES and not kwargs:
+        if type(function) in user_code.C_CALLABLES and not kwargs:
             method, operands = inherited_method(function, args)
             if method in CONTAINS:
                 return self.membership.by_method(method, *operands)
@@ -342,7 +337,7 @@ class TracingHooks(StoppingHooks):
         method = special_method(type(container), "__getitem__")
         if isinstance(method, FunctionType):
             return self.inlining.call(method, (container, key), {})
-        if isinstance(method, C_METHODS) and method in SELECTABLE:
+        if isinstance(method, user_code.C_METHODS) and method in SELECTABLE:
             return self._select(method, container, key)
         if type(container) is dict or is_own(type(container)):
             note_item(self.trace, container, key)
@@ -358,7 +353,7 @@ class TracingHooks(StoppingHooks):
     def attribute(self, owner: object, name: str) -> Any:
         special = self.inlining.special
         if special.is_plain(type(owner)):
-            if type(owner).__flags__ & HEAP_TYPE:
+            if type(owner).__flags__ & user_code.HEAP_TYPE:
                 note_read(self.trace, owner, name)
             return note_attribute(self.trace, owner, name, getattr(owner, name))
         note_read(self.trace, owner, name)

@@ -10,7 +10,7 @@ import shlex
 from typing import Any, ClassVar
 
 from triptych.objectstage.errors import UnknownOptionError
-from triptych.support.nearest import did_you_mean
+from triptych.support.wording import did_you_mean
 
 
 class CompileFlag:

@@ -11,13 +11,12 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module
 from triptych.ir.llvm.bridge import to_llvm_ir
-from triptych.ir.modules import SerializedModule, copy_module
+from triptych.ir.modules import SerializedModule, Signature, attach_signature, copy_module, detach_signature
 from triptych.ir.passes import PassRecord, run_passes, verify
-from triptych.ir.signature import Signature, attach_signature, detach_signature
 from triptych.objectstage.host_program import call_driver
 from triptych.objectstage.target import CompileOptions, Target
 from triptych.stages import Lowered, PassSpec, Split, Traced
-from triptych.support.compressed_text import CompressedText
+from triptych.support.serialization import CompressedText
 
 # Object-stage, for targets that run kernels only: `Traced -> Split`, a program for the host and one for the device.
 # Passes that look at a launch and at its kernel together run before, once for both programs.

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from triptych.interop.dlpack import GPU_DEVICES
-from triptych.kernel_ir.dialects.async_order import is_order
+from triptych.kernel_ir.dialects.kernel_attributes import is_order
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
 from triptych.objectstage.exports import Export
 from triptych.stages import Compiled, Loaded, Lowered, PassSpec
 from triptych.support.device_model import COMMON, DeviceModel
-from triptych.support.nearest import did_you_mean
 from triptych.support.registry import Registry, UnknownPluginError
+from triptych.support.wording import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

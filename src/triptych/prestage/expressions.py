@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from triptych.prestage import build, refuse
+from triptych.prestage.build import child_fields, descendants
 from triptych.prestage.frame import Frame
 from triptych.prestage.scopes import own_names, stores
 from triptych.prestage.splitting import LongExpression, as_function, is_long
-from triptych.prestage.walking import child_fields, descendants
 
 COMPARISON_SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from triptych.prestage.build import children, descendants, operands_of
 from triptych.prestage.scopes import (
     Comprehension,
     FunctionNode,
@@ -24,7 +25,6 @@ from triptych.prestage.scopes import (
     stores,
 )
 from triptych.prestage.splitting import LeavableBlock, Leave
-from triptych.prestage.walking import children, descendants, operands_of
 
 Loop = ast.For | ast.While
 Event = tuple[str, str, ast.AST]

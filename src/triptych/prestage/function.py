@@ -15,14 +15,12 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from triptych.prestage import refuse
-from triptych.prestage.build import HOOKS, THUNK, at, function_def, name, no_arguments
-from triptych.prestage.errors import NoSourceError, SourceChangedError
+from triptych.prestage.build import HOOKS, THUNK, at, children, function_def, name, no_arguments
+from triptych.prestage.refuse import NoSourceError, SourceChangedError
 from triptych.prestage.scopes import FunctionNode, mangled, parameters
-from triptych.prestage.walking import children
 from triptych.stages import Source
-from triptych.support.parsing import parse_module
 from triptych.support.source import Span
-from triptych.support.source_texts import FUTURE_FLAGS, lines_of
+from triptych.support.source_texts import FUTURE_FLAGS, lines_of, parse_module
 
 
 def source_of(function: FunctionType) -> Source:

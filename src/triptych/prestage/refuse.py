@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import ast
 
-from triptych.prestage.build import HOOKS
-from triptych.prestage.errors import UnsupportedSyntaxError
-from triptych.prestage.walking import children
-from triptych.support.parsing import TooDeepError
+from triptych.prestage.build import HOOKS, children
+from triptych.support.errors import TriptychError
 from triptych.support.source import Span
+from triptych.support.source_texts import TooDeepError
+
+
+class UnsupportedSyntaxError(TriptychError, NotImplementedError):
+    """A Python construct that has no meaning in compiled code."""
+
+    code = "TT0101"
+
+
+class NoSourceError(TriptychError, OSError):
+    """The function's source text cannot be found, so it cannot be rewritten."""
+
+    code = "TT0102"
+
+
+class SourceChangedError(NoSourceError):
+    """The function's file was edited after it was imported, so its text says something else than the code that runs."""
+
+    code = "TT0103"
+
 
 _SYNCHRONOUS = "a plain `def`; an `async def` outside may call the compiled function"
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {

@@ -13,13 +13,13 @@ from weakref import WeakKeyDictionary
 
 from triptych.hooks import RETURN_VALUE, RETURNED
 from triptych.prestage import build, refuse
+from triptych.prestage.build import children
 from triptych.prestage.flow import Flow
 from triptych.prestage.frame import Frame
 from triptych.prestage.function import build_function, compile_function, find_node, source_of
 from triptych.prestage.scopes import FunctionNode, mangle, parameters
 from triptych.prestage.splitting import LeavableBlock, flatten_chains
 from triptych.prestage.statements import StatementRewriter
-from triptych.prestage.walking import children
 from triptych.stages import Rewritten, Source
 
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable
 from itertools import pairwise
 
-from triptych.prestage.walking import children, descendants
+from triptych.prestage.build import children, descendants
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp

@@ -11,8 +11,8 @@ import ast
 from collections.abc import Iterator
 
 from triptych.prestage import build
+from triptych.prestage.build import children, descendants
 from triptych.prestage.scopes import SCOPES
-from triptych.prestage.walking import children, descendants
 
 MOST_NESTED = 16
 """Early exits, `elif`s and lazy operands in a row that become regions inside each other: each takes seven frames of

@@ -12,12 +12,12 @@ from collections.abc import Callable, Container, Sequence
 
 from triptych.hooks import RETURN_VALUE
 from triptych.prestage import build, splitting
+from triptych.prestage.build import children
 from triptych.prestage.expressions import ExpressionRewriter, state_arguments
 from triptych.prestage.frame import Frame
 from triptych.prestage.scopes import SCOPES, FunctionNode, stores
 from triptych.prestage.splitting import LeavableBlock, Leave
 from triptych.prestage.targets import TargetRewriter
-from triptych.prestage.walking import children
 
 # Pre-stage, builds for a debugger: which statements say that they are about to run.
 

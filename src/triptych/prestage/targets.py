@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from triptych.prestage import build
+from triptych.prestage.build import descendants
 from triptych.prestage.expressions import OPERATOR_SYMBOLS, ExpressionRewriter
 from triptych.prestage.frame import Frame
 from triptych.prestage.scopes import stores
-from triptych.prestage.walking import descendants
 
 Assignment = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete
 

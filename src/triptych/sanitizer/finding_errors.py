@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from triptych.diagnostics.kernel_errors import AsyncAccessError
 from triptych.diagnostics.runtime_errors import BackgroundReadError, CompiledCodeError
 from triptych.sanitizer.findings import BOX_STORE, NOTES, Collection, Example, Finding, Kind, collector, common_lines
+from triptych.support.errors import TriptychWarning
 from triptych.support.source import Span
-from triptych.support.warnings import TriptychWarning
 
 
 class RaceError(CompiledCodeError, RuntimeError):

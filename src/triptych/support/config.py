@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TextIO, TypeVar
 
-from triptych.support.gpu_models import PRODUCTS
-from triptych.support.nearest import did_you_mean, nearest
+from triptych.support.device_model import PRODUCTS
+from triptych.support.errors import TriptychWarning
 from triptych.support.remote_url import check_trusted, mistake_in, shown
 from triptych.support.setting import BOOLEANS, PREFIX, Alias, Environment, Setting, SettingError, Value
-from triptych.support.warnings import TriptychWarning
+from triptych.support.wording import did_you_mean, nearest
 
 T = TypeVar("T", bool, int, float, str)
 

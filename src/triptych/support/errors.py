@@ -6,12 +6,92 @@ reason; `diagnostics/catalogue` has a failing and a fixed program for each code 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
-from triptych.support.render import render
 from triptych.support.source import Span
+
+TAB_WIDTH = 4
+_STYLES = {"title": "1", "code": "1;31", "place": "36", "caret": "1;31", "write": "32", "name": "1"}
+"""What each part of a picture is in a terminal (codes of ECMA-48): bold, bold red, cyan, green."""
+
+Paint = Callable[[str, str], str]
+"""A text in the style of a part."""
+
+
+def render(
+    title: str,
+    code: str,
+    *,
+    span: Span | None = None,
+    found: str = "",
+    expected: str = "",
+    instead: str = "",
+    notes: Sequence[str] = (),
+    related: Sequence[tuple[str, Span]] = (),
+    colours: bool = False,
+) -> str:
+    """One error as text: the headline first, then the place, then what to do about it."""
+    paint = _coloured if colours else _plain
+    lines = [f"{paint('code', f'[{code}]')} {paint('title', title)}"]
+    margin = _margin(span, *(place for _, place in related))
+    if span is not None:
+        lines += snippet(span, margin, paint)
+    for label, place in related:
+        lines.append(f"{margin} = {label}:")
+        lines += snippet(place, margin, paint)
+    for name, text in (("found", found), ("expected", expected), ("write", instead)):
+        if text:
+            lines.append(f"{margin} = {paint('name', name)}: {paint(name, text)}")
+    lines += [f"{margin} = {paint('name', 'note')}: {note}" for note in notes]
+    return "\n".join(lines)
+
+
+def _plain(part: str, text: str) -> str:
+    return text
+
+
+def _coloured(part: str, text: str) -> str:
+    return f"\033[{_STYLES[part]}m{text}\033[0m" if part in _STYLES else text
+
+
+def _margin(*spans: Span | None) -> str:
+    """As wide as the largest line number."""
+    lines = (span.line for span in spans if span is not None)
+    return " " * len(str(max(lines, default=0)))
+
+
+def snippet(span: Span, margin: str = "", paint: Paint = _plain) -> list[str]:
+    """`--> file:line:column` and, when the file is readable, the line with a caret under the construct."""
+    where = f" in {span.function}" if span.function else ""
+    head = [f"{margin}{paint('place', f'--> {span}')}{where}"]
+    text = span.text()
+    if not text.strip():
+        return head
+    margin = margin or " " * len(str(span.line))
+    shown = text.expandtabs(TAB_WIDTH)
+    start = len(text[: _characters(text, span.column)].expandtabs(TAB_WIDTH))
+    width = _caret_width(text, span, len(shown) - start)
+    return [
+        *head,
+        f"{margin} |",
+        f"{span.line:>{len(margin)}} | {shown}",
+        f"{margin} | {' ' * start}{paint('caret', '^' * width)}",
+    ]
+
+
+def _characters(text: str, byte_column: int) -> int:
+    """`ast` counts columns in UTF-8 bytes; people and terminals count characters."""
+    return len(text.encode()[:byte_column].decode(errors="ignore"))
+
+
+def _caret_width(text: str, span: Span, room: int) -> int:
+    if span.end_column is None:
+        return 1
+    if span.end_line is not None and span.end_line != span.line:
+        return max(1, len(text.rstrip()) - _characters(text, span.column))
+    return max(1, min(room, _characters(text, span.end_column) - _characters(text, span.column)))
 
 
 class TriptychError(Exception):
@@ -80,3 +160,15 @@ def all_errors() -> list[type[TriptychError]]:
         found.append(cls)
         pending += cls.__subclasses__()
     return sorted(found, key=lambda cls: cls.code)
+
+
+class TriptychWarning(UserWarning):
+    """Something works, but probably not as meant: a misspelt variable, a plug-in that cannot be loaded."""
+
+
+class PerformanceWarning(TriptychWarning):
+    """Something works, but slower than it could: registers do not suffice, or accesses to memory are narrow."""
+
+
+class SlowTraceWarning(PerformanceWarning):
+    """Compiling takes long because the program becomes long while it is traced."""

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Generic, TypeVar, cast
 
-from triptych.support.errors import TriptychError
+from triptych.support.errors import TriptychError, TriptychWarning
 from triptych.support.forking import import_late, lazy
-from triptych.support.nearest import did_you_mean
-from triptych.support.warnings import TriptychWarning
+from triptych.support.wording import did_you_mean
 
 T = TypeVar("T")
 

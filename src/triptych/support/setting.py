@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from triptych.support.errors import TriptychError
-from triptych.support.nearest import nearest
+from triptych.support.wording import nearest
 
 PREFIX = "TRIPTYCH_"
 BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}

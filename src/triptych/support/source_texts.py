@@ -6,17 +6,82 @@ belongs to the one that compiles to it. Decorating a function looks at its file,
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
+import sys
 import time
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from triptych.support.parsing import compile_module
+from triptych.support.errors import TriptychError
+from triptych.support.forking import Brief
+
+_DEEPEST = 10_000
+"""Levels of a tree, in frames of Python; the parser takes three levels, some hundred bytes each, for a frame."""
+
+_PARSING = Brief()
+
+
+class TooDeepError(TriptychError, RecursionError):
+    """A program nests deeper than the compiler, or Python's own stack, can follow."""
+
+    code = "TT0104"
+
+
+@contextmanager
+def deep_trees() -> Iterator[None]:
+    """Raise the limit, which all threads share, for one of them at a time; a fork waits until it is back."""
+    with _PARSING:
+        outside = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(outside, _DEEPEST))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(outside)
+
+
+_ATTEMPTS = 20
+
+T = TypeVar("T")
+
+
+def parse_module(text: str) -> ast.Module:
+    """The tree of a file, or of some of its statements."""
+    tree: ast.Module = _parsed(text, "exec")
+    return tree
+
+
+def parse_expression(text: str) -> ast.expr:
+    """The tree of one expression."""
+    tree: ast.Expression = _parsed(text, "eval")
+    return tree.body
+
+
+def compile_module(text: str, file: str, flags: int) -> CodeType:
+    """The code of a file, as an import makes it."""
+    code: CodeType = _attempted(lambda: compile(text, file, "exec", flags=flags, dont_inherit=True))
+    return code
+
+
+def _parsed(text: str, mode: str) -> Any:
+    return _attempted(lambda: ast.parse(text, mode=mode))
+
+
+def _attempted(parse: Callable[[], T]) -> T:
+    for _ in range(_ATTEMPTS):
+        try:
+            with deep_trees():
+                return parse()
+        except SystemError as error:
+            failure = error
+    raise failure
+
 
 FUTURE_FLAGS = annotations.compiler_flag
 """The bits of `co_flags` for `from __future__` features that still change what code means."""

@@ -1,7 +1,7 @@
 """`device(name)`: limits that tilings are checked against. An unknown device is an error, never a guess.
 
 Architectures that Triptych compiles for are those of the target's own table; `devices.json` has what that table lacks.
-A product has the limits of its architecture, and what `support.gpu_models` says of it.
+A product has the limits of its architecture, and what `support.device_model` says of it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from triptych.support.gpu_models import PRODUCTS, product_name
-from triptych.support.nearest import did_you_mean
+from triptych.support.device_model import PRODUCTS, product_name
+from triptych.support.wording import did_you_mean
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, REGISTERS, RESERVED_SHARED
 from triptych.workbench.errors import UnknownDeviceError
 from triptych.workbench.measurement.machine import last_cache, machine

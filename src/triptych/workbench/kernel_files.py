@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from triptych.support.config import config
-from triptych.support.nearest import did_you_mean_file
+from triptych.support.wording import did_you_mean_file
 from triptych.workbench.errors import ContractError
 
 EXPORTS = "kernel_fn, reference_fn, get_inputs"

@@ -18,7 +18,7 @@ from triptych.ptxsim.driver import NumpyDriver
 from triptych.ptxsim.memory import Room
 from triptych.stages import Split, Traced
 from triptych.support.config import override
-from triptych.support.warnings import PerformanceWarning
+from triptych.support.errors import PerformanceWarning
 from triptych.targets.nvptx.runtime import loader
 
 _WHOLE = 1 << 12, (1 << 47) - (1 << 13)

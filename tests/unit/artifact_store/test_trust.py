@@ -23,9 +23,8 @@ from tests.support.stores import entry_of, files_of, key_of, store_in
 from triptych.artifact_store import events as events_module
 from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.events import StoreWarning
-from triptych.artifact_store.record import digest_of, write_record
+from triptych.artifact_store.record import SharedKey, digest_of, write_record
 from triptych.artifact_store.remote import Remote
-from triptych.artifact_store.signatures import SharedKey
 from triptych.artifact_store.store import Store
 from triptych.support.config import config, override
 from triptych.support.remote_url import UntrustedRemoteError

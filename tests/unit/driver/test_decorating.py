@@ -15,9 +15,9 @@ import triptych as tt
 from triptych import cute
 from triptych.cute.nvgpu import warp
 from triptych.cute.runtime import from_dlpack
+from triptych.metastage.kernels.launches import symbol
 from triptych.metastage.trace.errors import ArgumentKindError, DecorationError, KernelCallError
-from triptych.metastage.trace.symbols import symbol
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychWarning
 
 
 def doubled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych.fingerprint.cache_key import key_base
-from triptych.metastage.trace.ptx_lowerings import LOWERINGS
+from triptych.metastage.calls.repeatability import LOWERINGS
 
 SHARED = [1, 2]
 ALSO = {"the same": SHARED}

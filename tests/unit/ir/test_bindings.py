@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.errors import MissingPackageError
 
 
@@ -22,7 +22,7 @@ def test_mlir_loads_without_numpy_and_without_generated_dialects() -> None:
     program = """
 import sys
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 ir = bindings.mlir()
 module = ir.Module.parse("func.func @f(%a: i32) { %0 = arith.addi %a, %a : i32 return }", context=context())
 print([operation.name for operation in module.body.operations[0].regions[0].blocks[0].operations])
@@ -34,7 +34,7 @@ print("numpy" in sys.modules, [name for name in sys.modules if name.startswith("
 def test_numpy_and_the_real_dialects_still_work_afterwards() -> None:
     program = """
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 ir = bindings.mlir()
 import numpy
 from torch_mlir.dialects import arith

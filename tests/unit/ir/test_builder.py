@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from triptych.ir import bindings
+from triptych.ir.bindings import context
 from triptych.ir.builder import Builder
-from triptych.ir.context import context
 
 MODULE = """
 func.func @f(%a: i32, %b: i32) -> (i32, i32) {

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.location import Locations, spans_of
 from triptych.support.source import Span
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from triptych.ir import bindings, passes
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import append_ir, copy_module, symbols, text_constant
 from triptych.ir.passes import PassRecord, run_passes

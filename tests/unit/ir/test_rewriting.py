@@ -8,8 +8,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
-from triptych.ir.passes import verify
-from triptych.ir.rewriting import Replacement, replace_each, replacing
+from triptych.ir.passes import Replacement, replace_each, replacing, verify
 from triptych.kernel_ir.dialects.kernel_operations import enclosing
 
 PROGRAM = """

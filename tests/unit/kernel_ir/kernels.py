@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS

@@ -14,8 +14,8 @@ import pytest
 from tests.laws.test_rewriting import rewritten
 from tests.unit.prestage.sources import function, module
 from triptych.hooks import PythonHooks
-from triptych.prestage.errors import NoSourceError
 from triptych.prestage.function import source_of
+from triptych.prestage.refuse import NoSourceError
 from triptych.prestage.rewrite import rewrite
 from triptych.support.errors import TriptychError
 

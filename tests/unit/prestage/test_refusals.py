@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.prestage.sources import function
-from triptych.prestage.errors import UnsupportedSyntaxError
+from triptych.prestage.refuse import UnsupportedSyntaxError
 from triptych.prestage.rewrite import rewrite
 
 REFUSED = [

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from triptych.support import config as module
 from triptych.support.config import TABLE, Config, config, current_settings, override, read
+from triptych.support.errors import TriptychWarning
 from triptych.support.setting import Setting, SettingError
-from triptych.support.warnings import TriptychWarning
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from triptych.support.errors import TriptychWarning
 from triptych.support.registry import DuplicatePluginError, Registry, UnknownPluginError
-from triptych.support.warnings import TriptychWarning
 
 GROUP = "triptych.example"
 

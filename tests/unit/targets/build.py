@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.modules import SerializedModule
 from triptych.objectstage.codegen import codegen, load
 from triptych.objectstage.lower import lower

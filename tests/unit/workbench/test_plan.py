@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from triptych.cute.tuning.trying import TuningWarning
-from triptych.support.gpu_models import PRODUCTS
+from triptych.support.device_model import PRODUCTS
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.workbench import CuteKernel, KernelPlan, Tiling, device, device_names
 from triptych.workbench.errors import PlanError, UnknownDeviceError

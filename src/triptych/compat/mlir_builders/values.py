@@ -20,7 +20,7 @@ from triptych.ir.types import is_float, is_integer, type_text
 from triptych.metastage.trace.contexts import require_seen
 from triptych.metastage.trace.errors import BlockError, OperandTypeError
 from triptych.metastage.trace.trace import in_progress, place
-from triptych.metastage.values.declared_types import declared_number
+from triptych.metastage.values.coercion import declared_number
 from triptych.metastage.values.numeric import leaked
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, numeric_class
 

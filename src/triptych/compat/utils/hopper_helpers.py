@@ -17,8 +17,8 @@ from triptych.cute.nvgpu.warpgroup import (
     make_smem_layout_atom,
 )
 from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
+from triptych.kernel_ir.dialects.mma import DEPTH_BYTES, ROWS
 from triptych.kernel_ir.dialects.smem_operands import CHUNK_BYTES
-from triptych.kernel_ir.dialects.warpgroup_mma import DEPTH_BYTES, ROWS
 from triptych.layout import ComposedLayout, IntTuple, product, tile_to_shape
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place

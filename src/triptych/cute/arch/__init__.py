@@ -117,8 +117,7 @@ from triptych.diagnostics.likely_mistakes import missing_name
 from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
-    from triptych.frontends.ptx.byte_permutation import prmt
-    from triptych.frontends.ptx.inline import inline_ptx
+    from triptych.frontends.ptx.inline import inline_ptx, prmt
 
 WARP_SIZE: int
 """Threads of a warp: of the target, in code that is being traced for one; 32 otherwise."""
@@ -227,7 +226,7 @@ __all__ = [
 ]
 
 
-_OF_PTX = {"prmt": "triptych.frontends.ptx.byte_permutation", "inline_ptx": "triptych.frontends.ptx.inline"}
+_OF_PTX = {"prmt": "triptych.frontends.ptx.inline", "inline_ptx": "triptych.frontends.ptx.inline"}
 """Names that a front end on top of this package has."""
 _OF_THE_TARGET: dict[str, Callable[[], int]] = {
     "WARP_SIZE": lambda: device_model().lanes,

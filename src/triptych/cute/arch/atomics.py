@@ -14,9 +14,9 @@ from triptych.ir.handles import Attribute, Value
 from triptych.ir.types import is_pointer
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
-from triptych.metastage.values.declared_types import declared_number
+from triptych.metastage.values.coercion import declared_number
 from triptych.metastage.values.scalars import Numeric
-from triptych.support.articles import with_article
+from triptych.support.wording import with_article
 
 RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE = 2, 4, 5, 6
 """LLVM's numbers of the orderings."""

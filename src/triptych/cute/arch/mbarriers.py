@@ -16,12 +16,12 @@ from triptych.cute.tracing.device import Integer, bits32, device_function, devic
 from triptych.ir.handles import Attribute, Value
 from triptych.ir.types import SHARED_SPACE, memory_space
 from triptych.kernel_ir.dialects import simt
-from triptych.kernel_ir.dialects.smem_symbols import OFFSET, STORAGE
+from triptych.kernel_ir.dialects.kernel_attributes import OFFSET, STORAGE
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
+from triptych.metastage.values.binding_time import truth
 from triptych.metastage.values.scalars import Boolean
-from triptych.metastage.values.truth import truth
-from triptych.support.articles import with_article
+from triptych.support.wording import with_article
 
 MOST_ARRIVALS = MOST_BYTES = (1 << 20) - 1
 """What a phase of a barrier can count."""

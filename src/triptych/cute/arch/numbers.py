@@ -18,7 +18,7 @@ from triptych.cute.tracing.device import (
 )
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.common_types import common_type
+from triptych.metastage.values.coercion import common_type
 from triptych.metastage.values.promotion import float_for
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Float32, Int32, Numeric, materialize
 

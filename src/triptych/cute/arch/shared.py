@@ -9,7 +9,7 @@ from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.shared_window import shared_start
 from triptych.cute.tracing.device import device_function, device_trace, kernel_body
 from triptych.cute.tracing.errors import PointerError, StaticTensorError
-from triptych.ir.device_module import SHARED_ALIGNMENT
+from triptych.ir.modules import SHARED_ALIGNMENT
 from triptych.metastage.trace.trace import KernelBody, place
 from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8, numeric_class
 

@@ -37,9 +37,9 @@ from triptych.kernel_ir.dialects.simt import ELECT, MATCH, REDUCE, SHUFFLE, VOTE
 from triptych.metastage.trace.contexts import require_seen
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.describing import describe
+from triptych.metastage.values.aggregates import describe
+from triptych.metastage.values.binding_time import truth
 from triptych.metastage.values.scalars import Boolean, Float32, Int32, Int64, Numeric, TFloat32, Uint32
-from triptych.metastage.values.truth import truth
 
 Kind = Literal["idx", "up", "down", "bfly"]
 

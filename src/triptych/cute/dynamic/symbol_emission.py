@@ -17,7 +17,7 @@ from triptych.layout.mixed_radix import digits
 from triptych.layout.ranges import Range, Ranges
 from triptych.layout.symbolic import Atom, Monomial, Operation, Symbol, SymInt
 from triptych.metastage.trace.trace import active
-from triptych.metastage.values.division import checked_divisor
+from triptych.metastage.values.arithmetic import checked_divisor
 from triptych.metastage.values.emission import emit
 from triptych.metastage.values.scalars import Int32, Int64, Int128, Numeric, Uint32, Uint64
 

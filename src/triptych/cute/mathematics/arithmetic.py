@@ -17,7 +17,7 @@ from triptych.cute.tensors.value import Elementwise, repeated_product, typed
 from triptych.cute.tensors.value_functions import where
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.common_types import common_type
+from triptych.metastage.values.coercion import common_type
 from triptych.metastage.values.numeric import operator_type
 from triptych.metastage.values.operators import Operators
 from triptych.metastage.values.scalars import Int32

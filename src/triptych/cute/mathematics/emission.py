@@ -17,7 +17,7 @@ from triptych.ir.handles import Value
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.arithmetic import comparison
-from triptych.metastage.values.common_types import common_type
+from triptych.metastage.values.coercion import common_type
 from triptych.metastage.values.conversion import constant
 from triptych.metastage.values.numeric import operator_type
 from triptych.metastage.values.promotion import TYPES, TypeInfo

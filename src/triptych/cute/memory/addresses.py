@@ -20,7 +20,7 @@ from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.tracing.device import tracing
 from triptych.diagnostics.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 from triptych.ir.handles import Value
-from triptych.kernel_ir.analysis.stack_slots import private_place
+from triptych.kernel_ir.analysis.addresses import private_place
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.layout import Int, Swizzle, SymInt
 from triptych.layout.mixed_radix import constant_and_rest

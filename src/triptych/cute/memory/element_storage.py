@@ -14,7 +14,7 @@ from triptych.cute.memory.vectors import vector_type
 from triptych.cute.tracing.errors import ElementTypeError
 from triptych.ir.handles import Value
 from triptych.metastage.trace.trace import Trace
-from triptych.metastage.values.declared_types import declared_number
+from triptych.metastage.values.coercion import declared_number
 from triptych.metastage.values.promotion import TYPES, TypeInfo
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, TFloat32
 

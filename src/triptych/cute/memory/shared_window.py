@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from triptych.ir.device_module import SHARED
 from triptych.ir.handles import Value
+from triptych.ir.modules import SHARED
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, pointer_to
 from triptych.kernel_ir.dialects.simt import CLUSTER_ADDRESS
 from triptych.metastage.trace.trace import Trace

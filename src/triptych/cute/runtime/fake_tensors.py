@@ -27,7 +27,7 @@ from triptych.layout import Int, Layout, SymInt, unknowns
 from triptych.layout.tuples import Modes
 from triptych.metastage.arguments.streams import STREAM, StreamKind
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric, numeric_class
-from triptych.support.parsing import parse_expression
+from triptych.support.source_texts import parse_expression
 
 
 def sym_int(width: int = 32, divisibility: int = 1, *, symbol: str | None = None) -> SymInt:

@@ -23,7 +23,7 @@ from triptych.layout.tuples import leaves
 from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Int64
-from triptych.support.articles import with_article
+from triptych.support.wording import with_article
 
 _NOWHERE = -(1 << 62)
 """As the start of memory it is too far from every address."""

@@ -11,8 +11,7 @@ from triptych.cute.tracing.errors import TensorTruthError
 from triptych.diagnostics.likely_mistakes import TENSORS, missing_attribute
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.foreign_functions import ForeignOperand
-from triptych.metastage.values.operators import Operators
+from triptych.metastage.values.operators import ForeignOperand, Operators
 
 
 class NumpyHints(ForeignOperand, Operators):

@@ -12,7 +12,7 @@ from typing import Any
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.errors import RegisterPlaceError
-from triptych.kernel_ir.analysis.stack_slots import PrivatePlace, private_place
+from triptych.kernel_ir.analysis.addresses import PrivatePlace, private_place
 from triptych.kernel_ir.dialects.kernel_operations import producer
 from triptych.layout import Layout
 from triptych.metastage.trace.trace import place

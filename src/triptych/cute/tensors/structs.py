@@ -17,7 +17,7 @@ from triptych.cute.tracing.errors import ElementTypeError, PointerError
 from triptych.layout import AnyLayout, Layout, Swizzle
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric, numeric_class
-from triptych.support.nearest import did_you_mean
+from triptych.support.wording import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

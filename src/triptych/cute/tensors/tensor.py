@@ -43,11 +43,11 @@ from triptych.layout import (
 from triptych.layout.coordinates import all_indices, has_underscore
 from triptych.layout.tuples import Coord, Modes, leaves
 from triptych.metastage.arguments.argument_kinds import WantedArgument
-from triptych.metastage.debugger.frames import register_shown
+from triptych.metastage.debugger.debugger_hooks import register_shown
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.declared_types import require_kept
+from triptych.metastage.values.coercion import require_kept
 from triptych.metastage.values.scalars import Numeric
-from triptych.support.articles import with_article
+from triptych.support.wording import with_article
 
 # Meta-stage, whole values on their way into a tensor: as vectors of its element type, or refused.
 

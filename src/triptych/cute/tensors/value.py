@@ -27,11 +27,10 @@ from triptych.layout.coordinates import has_underscore
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Region, Trace, in_progress, place
 from triptych.metastage.values import arithmetic, conversion
-from triptych.metastage.values.declared_types import declared_number
-from triptych.metastage.values.division import known_divisor
-from triptych.metastage.values.foreign_functions import ForeignOperand
+from triptych.metastage.values.arithmetic import known_divisor
+from triptych.metastage.values.coercion import declared_number
 from triptych.metastage.values.numeric import leaked, operator_type
-from triptych.metastage.values.operators import Operators
+from triptych.metastage.values.operators import ForeignOperand, Operators
 from triptych.metastage.values.promotion import TYPES, TypeInfo
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, Uint8, materialize, numeric_class
 

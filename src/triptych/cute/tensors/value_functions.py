@@ -9,8 +9,7 @@ from triptych.cute.memory.vectors import all_of, any_of, splat
 from triptych.cute.tensors.value import Elementwise, TensorSSA, typed
 from triptych.cute.tracing.device import tracing
 from triptych.layout import Shape
-from triptych.metastage.values.common_types import common_type
-from triptych.metastage.values.declared_types import declared_number
+from triptych.metastage.values.coercion import common_type, declared_number
 from triptych.metastage.values.promotion import TYPES
 from triptych.metastage.values.scalars import Boolean, Numeric, numeric_class
 

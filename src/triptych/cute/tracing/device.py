@@ -9,16 +9,16 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from triptych.cute.tracing.errors import DeviceOnlyError
 from triptych.layout.integers import DynamicInt
-from triptych.metastage.kernels.launch_shape import static_dimensions
+from triptych.metastage.kernels.launch_configuration import static_dimensions
+from triptych.metastage.trace.checks import warn_here
 from triptych.metastage.trace.errors import LeakedValueError, OperandTypeError
 from triptych.metastage.trace.trace import KernelBody, Trace, active, place
-from triptych.metastage.trace.user_warnings import warn_here
-from triptych.metastage.values.describing import describe
+from triptych.metastage.values.aggregates import describe
+from triptych.metastage.values.binding_time import is_dynamic
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric, as_number, materialize
-from triptych.metastage.values.truth import is_dynamic
-from triptych.support.articles import with_article
 from triptych.support.device_model import COMMON, DeviceModel
+from triptych.support.wording import with_article
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from triptych.cute.tuning.rows import Config, Row, failure
 from triptych.cute.tuning.search import Search
+from triptych.support.errors import TriptychWarning
 from triptych.support.tracebacks import caller
-from triptych.support.warnings import TriptychWarning
 
 _SHOWN = 3
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from triptych.frontends.ptx.code import COMPARISONS, ORDERED, UNORDERED, Code, Lowering
-from triptych.frontends.ptx.kinds import FLOATS, WIDTHS, is_signed
+from triptych.frontends.ptx.code import COMPARISONS, FLOATS, ORDERED, UNORDERED, WIDTHS, Code, Lowering, is_signed
 from triptych.frontends.ptx.statements import Instruction, listed
 from triptych.ir.handles import Value
 

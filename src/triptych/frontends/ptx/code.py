@@ -1,4 +1,4 @@
-"""Inline PTX, builder of lowerings: operations on raw MLIR values at the user's line."""
+"""Inline PTX, builder of lowerings: the types of PTX, and operations on raw MLIR values at the user's line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,47 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.frontends.ptx.kinds import FLOATS, bits_of, mlir_of
 from triptych.ir.handles import Attribute, Value
 from triptych.ir.types import int_width, is_float, type_text
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.conversion import bitcast, constant, convert
 from triptych.metastage.values.promotion import TYPES, TypeInfo
+
+FLOATS = {"f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64"}
+PAIRS = {"f16x2": "f16", "bf16x2": "bf16", "f32x2": "f32"}
+"""Two floats side by side; the first is in the low bits."""
+WIDTHS = {
+    "pred": 1,
+    **{f"{letter}{width}": width for letter in "bus" for width in (8, 16, 32, 64, 128)},
+    "f16": 16,
+    "bf16": 16,
+    "f32": 32,
+    "f64": 64,
+    "f16x2": 32,
+    "bf16x2": 32,
+    "f32x2": 64,
+}
+ROUNDINGS = frozenset({"rn", "rz", "rm", "rp"})
+
+
+def bits_of(kind: str) -> str:
+    """The MLIR integer that holds a register of a kind."""
+    return f"i{WIDTHS[kind]}"
+
+
+def mlir_of(kind: str) -> str:
+    """The MLIR type that instructions of a kind compute with: floats by themselves, all else as bits."""
+    return FLOATS.get(kind, bits_of(kind))
+
+
+def is_signed(kind: str) -> bool:
+    return kind[0] == "s"
+
+
+def type_in(marks: tuple[str, ...]) -> str:
+    """The last word of an opcode that is a type; none is empty."""
+    return next((mark for mark in reversed(marks) if mark in WIDTHS), "")
+
 
 _INFOS = {info.mlir: info for info in TYPES.values() if info.kind in ("uint", "float", "bool")}
 COMPARISONS = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5, "lo": 6, "ls": 7, "hi": 8, "hs": 9}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from triptych.frontends.ptx.code import Code, Lowering
+from triptych.frontends.ptx.code import FLOATS, WIDTHS, Code, Lowering, is_signed, mlir_of
 from triptych.frontends.ptx.floats import flushed, saturated
-from triptych.frontends.ptx.kinds import FLOATS, WIDTHS, is_signed, mlir_of
 from triptych.frontends.ptx.statements import Instruction
 from triptych.ir.handles import Value
 from triptych.metastage.values.promotion import TYPES, TypeInfo

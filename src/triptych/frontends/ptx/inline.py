@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.shared_window import shared_address
-from triptych.cute.tracing.device import device_function, device_trace, number
-from triptych.frontends.ptx.code import ADDRESS, Code, Lowering, width_of
-from triptych.frontends.ptx.constraints import CONSTANTS, REGISTERS, Constraints, read_constraints
-from triptych.frontends.ptx.kinds import FLOATS, WIDTHS, bits_of, mlir_of
+from triptych.cute.tracing.device import Integer, bits32, device_function, device_trace, number
+from triptych.frontends.ptx.code import ADDRESS, FLOATS, WIDTHS, Code, Lowering, bits_of, mlir_of, width_of
 from triptych.frontends.ptx.lowerings import meaning
 from triptych.frontends.ptx.registers import Registers, refused
 from triptych.frontends.ptx.statements import (
@@ -23,11 +23,93 @@ from triptych.frontends.ptx.statements import (
     statements,
 )
 from triptych.ir.handles import Type, Value
-from triptych.ir.types import SHARED_SPACE, is_float, is_integer, is_pointer, type_text
+from triptych.ir.types import SHARED_SPACE, int_width, is_float, is_integer, is_pointer, type_text
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
-from triptych.metastage.values.scalars import Numeric, numeric_class
+from triptych.metastage.values.scalars import Int32, Numeric, Uint32, numeric_class
+
+REGISTERS = {"b": "pred", "h": "b16", "r": "b32", "l": "b64", "f": "f32", "d": "f64"}
+"""The kind of register of each letter."""
+CONSTANTS = ("n", "i")
+"""Letters of numbers that are known now, and are written into the text."""
+_WIDTHS = {"b": 1, "h": 16, "r": 32, "l": 64, "f": 32, "d": 64}
+_OUTPUT = re.compile(r"=&?([bhrlfd])")
+_INPUT = re.compile(r"[bhrlfdni]|\d+")
+_CLOBBER = re.compile(r"~\{\w+\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """A letter for each result, and for each operand a letter or the number of the result that it shares."""
+
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+    def letter(self, place: int) -> str:
+        """The letter of an operand's register."""
+        given = self.inputs[place]
+        return self.outputs[int(given)] if given.isdigit() else given
+
+
+def read_constraints(text: str, results: Sequence[Type], operands: Sequence[Type]) -> Constraints:
+    """The constraints of a text, if they fit the types; an error at the user's line if not."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    outputs = [part for part in parts if part.startswith("=")]
+    clobbers = [part for part in parts if part.startswith("~")]
+    inputs = [part for part in parts if part not in outputs and part not in clobbers]
+    for form, given in ((_OUTPUT, outputs), (_INPUT, inputs), (_CLOBBER, clobbers)):
+        for part in given:
+            if form.fullmatch(part) is None:
+                letters = ", ".join(f"{letter} ({kind})" for letter, kind in REGISTERS.items())
+                raise _refused(f"{part!r} in {text!r}", f"`=` and a letter, or a letter: {letters}, n or i (constant)")
+    if (len(outputs), len(inputs)) != (len(results), len(operands)) or parts != [*outputs, *inputs, *clobbers]:
+        raise _refused(
+            f"{len(outputs)} outputs and {len(inputs)} inputs in {text!r}",
+            f"{len(results)} outputs and {len(operands)} inputs, in this order",
+        )
+    found = Constraints(tuple(part.lstrip("=&") for part in outputs), tuple(inputs))
+    for part in inputs:
+        if part.isdigit() and int(part) >= len(outputs):
+            raise _refused(f"{part!r} in {text!r}", f"the number of one of the {len(outputs)} outputs")
+    for place_, kind in enumerate(results):
+        _check(f"result {place_}", kind, found.outputs[place_])
+    for place_, kind in enumerate(operands):
+        _check(f"operand {place_}", kind, found.letter(place_))
+    return found
+
+
+def _check(what: str, kind: Type, letter: str) -> None:
+    width = _width(kind)
+    if letter in CONSTANTS:
+        if int_width(kind) is None:
+            raise _refused(f"{what} is {type_text(kind)}, in {letter!r}", "an integer that is known now")
+        return
+    is_truth = width == 1 and letter in "hrl"
+    if width != _WIDTHS[letter] and not is_truth:
+        wanted = next((name for name in _preferred(kind) if _WIDTHS[name] == width), "")
+        raise _refused(
+            f"{what} is {type_text(kind)}, in a register {letter!r} of {_WIDTHS[letter]} bits",
+            f"a number of {_WIDTHS[letter]} bits" + (f", or the letter {wanted!r}" if wanted else ""),
+        )
+
+
+def _preferred(kind: Type) -> str:
+    return "fdh" if is_float(kind) else "rlhb"
+
+
+def _width(kind: Type) -> int:
+    """The bits of a number or a pointer; 0 for what no register holds."""
+    if is_pointer(kind):
+        return 32 if kind.address_space == 3 else 64
+    if is_float(kind):
+        return kind.width
+    return int_width(kind) or 0
+
+
+def _refused(found: str, expected: str) -> OperandTypeError:
+    return OperandTypeError("the constraints of inline PTX do not fit", span=place(), found=found, expected=expected)
+
 
 # Inline PTX, text -> operations: follows the statements once, on machines that do not read PTX.
 
@@ -280,3 +362,15 @@ def _as_it_is(
 def _in_register(code: Code, bits: Value, letter: str) -> Value:
     kind = REGISTERS[letter]
     return code.from_bits(bits, kind) if kind in FLOATS else bits
+
+
+@device_function
+def prmt(src: Integer, src_reg_shifted: Integer, prmt_indices: Integer) -> Uint32:
+    """Byte i of the result is the one that digit i of `prmt_indices` names, counted over both registers.
+
+    A digit of 8 or more gives the sign of that byte in all its bits.
+    """
+    region = device_trace().region
+    operands = [Int32.of(bits32(each), region) for each in (src, src_reg_shifted, prmt_indices)]
+    found: Uint32 = inline_ptx("prmt.b32 $0, $1, $2, $3;", "=r,r,r,r", operands, Uint32, side_effects=False)
+    return found

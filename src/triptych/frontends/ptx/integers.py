@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from triptych.frontends.ptx.code import Code, Lowering, width_of
-from triptych.frontends.ptx.kinds import WIDTHS, is_signed, type_in
+from triptych.frontends.ptx.code import WIDTHS, Code, Lowering, is_signed, type_in, width_of
 from triptych.frontends.ptx.statements import Instruction
 from triptych.ir.handles import Value
 

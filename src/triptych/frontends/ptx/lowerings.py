@@ -9,13 +9,12 @@ from typing import Any, TypeVar, overload
 
 from triptych.cute.memory.shared_window import RANK_BIT, cluster_pointer
 from triptych.frontends.ptx import choices, conversions, floats, integers, memory, warps
-from triptych.frontends.ptx.code import ADDRESS, Code, Lowering
-from triptych.frontends.ptx.kinds import WIDTHS
+from triptych.frontends.ptx.code import ADDRESS, WIDTHS, Code, Lowering
 from triptych.frontends.ptx.statements import Instruction, listed
 from triptych.ir.handles import Value
 from triptych.kernel_ir.dialects.simt import CLUSTER_ARRIVE, CLUSTER_WAIT, STORE_ASYNC
+from triptych.metastage.calls.repeatability import LOWERINGS
 from triptych.metastage.trace.errors import OperandTypeError
-from triptych.metastage.trace.ptx_lowerings import LOWERINGS
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Numeric, numeric_class
 from triptych.support.errors import TriptychError

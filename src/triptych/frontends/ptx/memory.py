@@ -12,8 +12,7 @@ from triptych.cute.arch.atomics import ACQUIRE, ACQUIRE_RELEASE, RELAXED, orderi
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.shared_window import cluster_pointer, shared_pointer
 from triptych.cute.memory.vectors import extract, join, vector_type
-from triptych.frontends.ptx.code import ADDRESS, Code, Lowering
-from triptych.frontends.ptx.kinds import FLOATS, WIDTHS, is_signed, mlir_of
+from triptych.frontends.ptx.code import ADDRESS, FLOATS, WIDTHS, Code, Lowering, is_signed, mlir_of
 from triptych.frontends.ptx.statements import Instruction
 from triptych.ir.handles import Attribute, Value
 from triptych.kernel_ir.dialects.simt import PREFETCH

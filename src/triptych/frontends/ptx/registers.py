@@ -7,8 +7,7 @@ import struct
 from collections.abc import Callable
 from math import prod
 
-from triptych.frontends.ptx.code import Code, width_of
-from triptych.frontends.ptx.kinds import FLOATS, WIDTHS, bits_of, is_signed
+from triptych.frontends.ptx.code import FLOATS, WIDTHS, Code, bits_of, is_signed, width_of
 from triptych.frontends.ptx.warps import lane
 from triptych.ir.handles import Value
 from triptych.kernel_ir.dialects.simt import CLOCK, GLOBAL_TIMER

@@ -7,6 +7,7 @@ asked for what could not be linked here: it ends the process where an address is
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +20,19 @@ from triptych.ir.llvm.linking import can_link, link
 from triptych.ir.llvm.object_file import undefined_symbols
 from triptych.ir.llvm.relocations import NotLinkableError
 from triptych.support.forking import Brief
-from triptych.support.gc_pinned import GcPinned
+
+
+@dataclass(frozen=True, slots=True)
+class GcPinned:
+    """A handle. Its value must not lead back to the handle: nobody would find such a cycle."""
+
+    value: Any
+
+    def __post_init__(self) -> None:
+        _untrack(self)
+
+
+_untrack: Any = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("PyObject_GC_UnTrack", ctypes.pythonapi))
 
 LOADS_OF_A_LINKER = 256
 """LLVM frees the code of a library but never forgets the library itself, 10 KB each. After so many loads there is a new

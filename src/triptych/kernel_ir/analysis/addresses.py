@@ -12,10 +12,45 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
-from triptych.ir.handles import Operation, Value
-from triptych.ir.types import byte_size, is_struct
-from triptych.kernel_ir.analysis.signed_extensions import keeps_distances
-from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op, element_indices, is_pure, pointee
+from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.modules import operations_named
+from triptych.ir.types import byte_size, int_width, is_struct
+from triptych.kernel_ir.dialects.kernel_operations import (
+    body,
+    constant_of,
+    defining_op,
+    element_indices,
+    is_pure,
+    operations,
+    owner_op,
+    pointee,
+    producer,
+)
+
+SIGNED_EXTENSIONS = frozenset({"arith.extsi", "arith.index_cast"})
+_MARK = "triptych.signed"
+_INDEX_BITS = 32
+
+
+def mark_signed_extensions(module: Module) -> None:
+    """Mark all of them; the mark stays on an operation that takes the place of one."""
+    mark = Builder(module.context).attribute("unit")
+    for extension in operations_named(module, *SIGNED_EXTENSIONS):
+        extension.attributes[_MARK] = mark
+
+
+def keeps_distances(extension: Operation) -> bool:
+    """Whether an address counts the extended number as if the sum that it is had been extended term by term.
+
+    A signed number of 32 bits that overflows would be an address far below the memory. Unsigned and narrower ones wrap
+    around inside of it.
+    """
+    if extension.name not in SIGNED_EXTENSIONS and _MARK not in extension.attributes:
+        return False
+    old, new = (int_width(value.type) or 0 for value in (extension.operands[0], extension.results[0]))
+    return _INDEX_BITS <= old < new
+
 
 # Memoized dataflow: facts about values that follow from facts about their operands, without recursion.
 Subject = TypeVar("Subject")
@@ -176,3 +211,90 @@ def _parts(value: Value) -> list[tuple[Value, int]]:
         case str() if keeps_distances(operation):
             return [(operation.operands[0], 1)]
     return []
+
+
+@dataclass(frozen=True, slots=True)
+class PrivatePlace:
+    """An address `offset` bytes after the start of an array that every thread has for itself."""
+
+    array: Value
+    offset: int
+
+    @property
+    def element_bytes(self) -> int:
+        """Of an element of the array."""
+        return byte_size(pointee(producer(self.array)))
+
+    @property
+    def bytes_left(self) -> int:
+        """From the address to the end of the array."""
+        count = int(producer(producer(self.array).operands[0]).attributes["value"].value)
+        return count * self.element_bytes - self.offset
+
+
+def is_private(operation: Operation | None) -> bool:
+    """Whether an operation makes an array that every thread has for itself, or an address in one."""
+    return operation is not None and len(operation.results) == 1 and is_array(base(operation.results[0]))
+
+
+def private_place(address: Value) -> PrivatePlace | None:
+    """Where an address lies that was made from an array by offsets which are all known."""
+    array, found = steps(address)
+    offsets = [step.index * step.size for step in found if isinstance(step.index, int)]
+    return PrivatePlace(array, sum(offsets)) if is_array(array) and len(offsets) == len(found) else None
+
+
+def is_array(value: Value) -> bool:
+    """Whether a value is the start of an array that every thread has for itself."""
+    made = defining_op(value)
+    return made is not None and made.name == "llvm.alloca"
+
+
+def is_in_arrays(address: Value) -> bool:
+    """Whether an address can only lie in arrays that every thread has for itself, also where branches and loops pass
+    on which of them."""
+    pending, seen = [base(address)], set[Value]()
+    while pending:
+        value = pending.pop()
+        if value in seen or is_array(value):
+            continue
+        seen.add(value)
+        found = sources(value)
+        if not found:
+            return False
+        pending += map(base, found)
+    return True
+
+
+def sources(value: Value) -> list[Value]:
+    """The values one of which a value is; none where that is not known."""
+    made = defining_op(value)
+    if made is None:
+        return _entering(value, owner_op(value))
+    if made.name == "arith.select":
+        return list(made.operands)[1:]
+    if made.name not in ("scf.if", "scf.for", "scf.while"):
+        return []
+    number = list(made.results).index(value)
+    if made.name == "scf.if":
+        return [_end(made, side).operands[number] for side in range(2)]
+    if made.name == "scf.while":
+        return [_end(made, 0).operands[number + 1]]
+    return [made.operands[number + 3], _end(made, 0).operands[number]]
+
+
+def _entering(argument: Value, loop: Operation) -> list[Value]:
+    """What a block of a loop is entered with."""
+    if loop.name == "scf.for":
+        number = list(body(loop).arguments).index(argument) - 1
+        return [loop.operands[number + 3], _end(loop, 0).operands[number]] if number >= 0 else []
+    if loop.name != "scf.while":
+        return []
+    first, second = (list(body(loop, region).arguments) for region in range(2))
+    if argument in second:
+        return [_end(loop, 0).operands[second.index(argument) + 1]]
+    return [loop.operands[first.index(argument)], _end(loop, 1).operands[first.index(argument)]]
+
+
+def _end(operation: Operation, region: int) -> Operation:
+    return operations(body(operation, region))[-1]

@@ -15,9 +15,8 @@ from math import gcd
 from triptych.ir.handles import Block, Operation, Value
 from triptych.ir.types import int_width, is_vector
 from triptych.kernel_ir.analysis import lanes as lattice
-from triptych.kernel_ir.analysis.addresses import INDEXING, step
+from triptych.kernel_ir.analysis.addresses import INDEXING, keeps_distances, step
 from triptych.kernel_ir.analysis.lanes import VARYING, Lanes, Level, known, uniform
-from triptych.kernel_ir.analysis.signed_extensions import keeps_distances
 from triptych.kernel_ir.dialects.kernel_operations import (
     array_size,
     awaits_others,
@@ -28,11 +27,11 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     integer_constant,
     is_ordered,
     operations,
+    traits,
     writes,
 )
 from triptych.kernel_ir.dialects.opdef import Result, Traits
 from triptych.kernel_ir.dialects.simt import REDUCE, SHUFFLE
-from triptych.kernel_ir.dialects.traits import traits
 from triptych.support.device_model import COMMON
 
 _TWO_OPERANDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 from triptych.ir.handles import Block, Operation, Value
 from triptych.ir.types import byte_size, int_width
-from triptych.kernel_ir.analysis.addresses import INDEXING, step, steps
-from triptych.kernel_ir.analysis.stack_slots import private_place
+from triptych.kernel_ir.analysis.addresses import INDEXING, private_place, step, steps
 from triptych.kernel_ir.dialects.kernel_operations import (
     body,
     constant_of,
     defining_op,
+    definition_of,
     enclosing,
     has_body,
     is_mma,
@@ -27,7 +27,6 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     producer,
 )
 from triptych.kernel_ir.dialects.opdef import Accumulation
-from triptych.kernel_ir.dialects.traits import definition_of
 
 _MOST_TURNS = 256
 _MOST_VISITS = 50_000

@@ -13,8 +13,7 @@ from triptych.ir.handles import Operation, Value
 from triptych.ir.types import GLOBAL_SPACE, count_and_element, is_vector, memory_space
 from triptych.kernel_ir.analysis.addresses import base
 from triptych.kernel_ir.analysis.uninitialized_registers import Registers, sums_of
-from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, is_mma
-from triptych.kernel_ir.dialects.traits import is_described, traits
+from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, is_described, is_mma, traits
 
 _ATOMIC = frozenset({"llvm.atomicrmw", "llvm.cmpxchg"})
 _MASKING = frozenset({"arith.andi", "arith.ori"})

@@ -10,8 +10,8 @@ from __future__ import annotations
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import LAUNCH, Launch
 from triptych.ir.modules import kernels, operations_named
+from triptych.kernel_ir.dialects.kernel_operations import definition_of
 from triptych.kernel_ir.dialects.tile import TENSOR_MAP
-from triptych.kernel_ir.dialects.traits import definition_of
 from triptych.support.forking import lazy
 
 _READS = frozenset({"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"})

@@ -1,13 +1,106 @@
-"""Kernel operation accessors: regions, and the attributes that an analysis or a target reads."""
+"""Kernel operations, ours and MLIR's: their traits, their regions, and the attributes that an analysis or a target
+reads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Block, Operation, Type, Value
+from triptych.ir.location import place_of
 from triptych.ir.types import byte_size, element_type, int_width, word_of
-from triptych.kernel_ir.dialects.opdef import Traits
-from triptych.kernel_ir.dialects.traits import definition_of, traits
+from triptych.kernel_ir.dialects.check import CHECK
+from triptych.kernel_ir.dialects.opdef import (
+    ANYTHING,
+    BLOCK_BARRIER,
+    COMPUTES,
+    CONTROL_FLOW,
+    IDENTITY,
+    LOADS,
+    ONCE,
+    STORES,
+    UPDATES,
+    OpDef,
+    Result,
+    Traits,
+)
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
+
+DEFINITIONS: dict[str, OpDef] = {
+    operation: operation for dialect in (*KERNEL_DIALECTS, CHECK) for operation in dialect.operations
+}
+"""The operations of our dialects, by name."""
+TRAITS: dict[str, Traits] = {
+    **{name: definition.traits for name, definition in DEFINITIONS.items()},
+    "gpu.barrier": BLOCK_BARRIER,
+    # which thread this is
+    "gpu.thread_id": IDENTITY,
+    "gpu.lane_id": IDENTITY,
+    **dict.fromkeys(("gpu.block_id", "gpu.block_dim", "gpu.grid_dim"), COMPUTES),
+    # memory
+    "llvm.load": LOADS,
+    "llvm.store": STORES,
+    "llvm.atomicrmw": UPDATES,
+    "llvm.cmpxchg": UPDATES,
+    "llvm.fence": STORES,
+    "llvm.alloca": Traits(allocates=True, result=Result.DIVERGENT),
+    # calls of what is not ours
+    "gpu.printf": STORES,
+    "llvm.inline_asm": ANYTHING,
+    "llvm.call": ANYTHING,
+    "func.call": ANYTHING,
+    "llvm.call_intrinsic": ONCE,  # only those that compute; which one it is an attribute says
+    # control flow
+    **dict.fromkeys(("scf.for", "scf.if", "scf.while"), CONTROL_FLOW),
+    **dict.fromkeys(("scf.yield", "scf.condition", "gpu.return"), ONCE),
+    "cf.assert": Traits(stops=True),
+    # numbers and addresses
+    **dict.fromkeys(
+        (
+            *("llvm.getelementptr", "llvm.mlir.addressof", "llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast"),
+            *("llvm.bitcast", "llvm.mlir.poison", "llvm.mlir.undef", "llvm.mlir.zero", "llvm.mlir.constant"),
+            *("llvm.extractvalue", "llvm.trunc", "llvm.zext", "ub.poison"),
+        ),
+        COMPUTES,
+    ),
+    # the operations of `vector` that do not only compute
+    **dict.fromkeys(("vector.load", "vector.maskedload", "vector.expandload", "vector.gather"), LOADS),
+    **dict.fromkeys(("vector.store", "vector.maskedstore", "vector.compressstore", "vector.scatter"), STORES),
+    **dict.fromkeys(("vector.transfer_read", "vector.transfer_write", "vector.print"), ANYTHING),
+}
+_COMPUTING_DIALECTS = frozenset({"arith", "math", "vector"})
+"""All their other operations only compute."""
+
+
+def definition_of(operation: Operation) -> OpDef | None:
+    """The definition of an operation of ours; None for all others."""
+    return DEFINITIONS.get(operation.name)
+
+
+def is_described(operation: Operation) -> bool:
+    """Whether an operation has traits: for those who leave alone what they do not know."""
+    return _found(operation) is not None
+
+
+def _found(operation: Operation) -> Traits | None:
+    name = operation.name
+    found = TRAITS.get(name)
+    return COMPUTES if found is None and name.partition(".")[0] in _COMPUTING_DIALECTS else found
+
+
+def traits(operation: Operation) -> Traits:
+    """What an operation does to other threads."""
+    found = _found(operation)
+    if found is None:
+        raise LoweringError(
+            f"nobody has said what {operation.name} does to other threads",
+            span=place_of(operation),
+            found=str(operation)[:200],
+            expected="an operation with a definition, or an entry in `triptych.kernel_ir.dialects.kernel_operations`",
+        )
+    return found
+
 
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0
@@ -171,3 +264,25 @@ def array_size(operation: Operation) -> int:
     size = count * byte_size(pointee(operation))
     alignment = int(operation.attributes["alignment"].value) if "alignment" in operation.attributes else 1
     return -(-size // max(1, alignment)) * max(1, alignment)
+
+
+CLUSTER_ATTRIBUTE = "triptych.cluster"
+"""Of a kernel that is launched in clusters: blocks along x, y, z."""
+
+
+def cluster_of(kernel: Operation) -> tuple[int, int, int]:
+    """Blocks of a cluster along x, y, z."""
+    if CLUSTER_ATTRIBUTE not in kernel.attributes:
+        return 1, 1, 1
+    x, y, z = kernel.attributes[CLUSTER_ATTRIBUTE]
+    return x, y, z
+
+
+def reaches_other_blocks(kernel: Operation) -> bool:
+    """Whether blocks of a cluster wait for each other, or reach each other's shared memory."""
+    return any(_is_between_blocks(found) for found in walk(kernel))
+
+
+def _is_between_blocks(operation: Operation) -> bool:
+    definition = definition_of(operation)
+    return definition is not None and definition.leaves_block is not None and definition.leaves_block(operation)

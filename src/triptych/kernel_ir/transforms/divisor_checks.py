@@ -16,9 +16,8 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
-from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, has_body, operations
+from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, has_body, is_described, operations, traits
 from triptych.kernel_ir.dialects.simt import DIVISOR
-from triptych.kernel_ir.dialects.traits import is_described, traits
 
 DIVISORS = frozenset({DIVISOR})
 _LOOPS = frozenset({"scf.for", "scf.while"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from triptych.ir.expressions import Expression, element_and_lanes, select, vector_type
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import element_type, type_text
 
 _WIDE, _HALF = "i128", "i64"

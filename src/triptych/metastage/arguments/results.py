@@ -13,8 +13,7 @@ from typing import Any
 
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.errors import ReturnValueError
-from triptych.metastage.values.aggregates import take_apart
-from triptych.metastage.values.describing import describe
+from triptych.metastage.values.aggregates import describe, take_apart
 from triptych.metastage.values.scalars import Numeric, as_number
 from triptych.stages import Leaf
 

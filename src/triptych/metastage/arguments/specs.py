@@ -19,23 +19,25 @@ from weakref import WeakKeyDictionary
 from triptych.diagnostics.runtime_errors import ArgumentTypeError
 from triptych.interop.streams import is_stream_class, stream_handle
 from triptych.interop.torch_tensors import check_described
-from triptych.metastage.arguments.argument_kinds import ArgumentKind, Received, WantedArgument, kind_of
-from triptych.metastage.arguments.c_values import c_values
-from triptych.metastage.arguments.events import EVENT, is_event_class
-from triptych.metastage.arguments.part_annotations import is_annotation_of_parts, part_annotations
-from triptych.metastage.arguments.streams import STREAM
-from triptych.metastage.control_flow.static_parts import StaticKey, attributes, static_part
+from triptych.metastage.arguments.argument_kinds import ArgumentKind, Received, WantedArgument, c_values, kind_of
+from triptych.metastage.arguments.static_parts import StaticKey, attributes, static_part
+from triptych.metastage.arguments.streams import EVENT, STREAM, is_event_class
 from triptych.metastage.trace.errors import ArgumentBindingError, ArgumentKindError
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.aggregates import Parts, list_parts, take_apart
-from triptych.metastage.values.binding_time import STATIC_INTEGERS, Constexpr, keeps_integers
+from triptych.metastage.values.binding_time import (
+    STATIC_INTEGERS,
+    Constexpr,
+    is_annotation_of_parts,
+    keeps_integers,
+    part_annotations,
+)
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric, numeric_class
 from triptych.stages import Leaf
 from triptych.support import tracebacks
-from triptych.support.articles import with_article
-from triptych.support.nearest import did_you_mean
 from triptych.support.source import Span
+from triptych.support.wording import did_you_mean, with_article
 
 T = TypeVar("T")
 

@@ -8,16 +8,16 @@ from functools import partial
 from types import BuiltinFunctionType
 from typing import Any
 
-from triptych.metastage.calls.identity import check_isinstance, involves_dynamic, shown_by
 from triptych.metastage.control_flow.iteration import length
-from triptych.metastage.control_flow.selection import select_one
+from triptych.metastage.control_flow.object_identity import check_isinstance, involves_dynamic, shown_by
+from triptych.metastage.control_flow.object_joins import select_one
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import active, place
-from triptych.metastage.values.binding_time import Range
-from triptych.metastage.values.common_types import common_type
-from triptych.metastage.values.describing import describe
-from triptych.metastage.values.foreign_functions import ForeignOperand, refuse_foreign
+from triptych.metastage.values.aggregates import describe
+from triptych.metastage.values.binding_time import Range, is_dynamic, require_static, truth
+from triptych.metastage.values.coercion import common_type
 from triptych.metastage.values.numeric import trace_of
+from triptych.metastage.values.operators import ForeignOperand, refuse_foreign
 from triptych.metastage.values.promotion import float_for
 from triptych.metastage.values.scalars import (
     NUMERIC_CLASSES,
@@ -29,7 +29,6 @@ from triptych.metastage.values.scalars import (
     as_number,
     materialize,
 )
-from triptych.metastage.values.truth import is_dynamic, require_static, truth
 
 
 def answer_to(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:

@@ -15,7 +15,7 @@ from triptych.metastage.trace.errors import LeakedValueError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.trace.user_code import is_own, is_user_class
 from triptych.metastage.values.aggregates import as_expression, is_dynamic_expression
-from triptych.metastage.values.truth import is_dynamic
+from triptych.metastage.values.binding_time import is_dynamic
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
 

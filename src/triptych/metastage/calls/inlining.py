@@ -11,19 +11,18 @@ from typing import Any, Protocol
 
 from triptych.metastage.arguments.specs import Parameter, arrange, bind
 from triptych.metastage.calls.builtin_functions import answer_to
-from triptych.metastage.calls.identity import check_shown
-from triptych.metastage.calls.opaque_calls import HIGHER_ORDER, native_operation, opaque_call
+from triptych.metastage.calls.opaque_calls import HIGHER_ORDER, is_meant_once, native_operation, opaque_call
 from triptych.metastage.calls.special_methods import ABSENT, SpecialMethods
 from triptych.metastage.control_flow import mutation
+from triptych.metastage.control_flow.object_identity import check_shown
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.errors import EndlessInliningError, StaticRequiredError
 from triptych.metastage.trace.trace import Trace, place
-from triptych.metastage.trace.trace_time import is_meant_once
 from triptych.metastage.trace.user_code import is_own, is_user_function, user_method
-from triptych.metastage.values.declared_types import declared_number, require_kept
+from triptych.metastage.values.binding_time import require_static
+from triptych.metastage.values.coercion import declared_number, require_kept
 from triptych.metastage.values.explaining import not_callable
 from triptych.metastage.values.numeric import Numeric, numeric_class
-from triptych.metastage.values.truth import require_static
 from triptych.support.errors import TriptychError
 
 _PLACES = ("loc", "ip")

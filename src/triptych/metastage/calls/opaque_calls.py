@@ -1,7 +1,5 @@
-"""Calls of code that the rewriter does not see into: library functions, builtins, functions without source.
-
-Under run-time control flow such a call happens once, while tracing, whatever happens at run time. That is right only
-if it changes nothing that outlives it: it is known to be pure, is seen to have changed nothing, or is said to be meant.
+"""Opaque calls, of code that the rewriter does not see into: library functions, builtins, functions without source, JIT
+functions that Python calls meanwhile. Python makes them once while the program is traced, or the program makes them.
 """
 
 from __future__ import annotations
@@ -10,23 +8,116 @@ import functools
 import gc
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from triptych.metastage.calls.call_local import note_read
-from triptych.metastage.calls.jit_calls import hand_over
 from triptych.metastage.calls.repeatability import note_answer, note_call, note_met, note_text, unrepeatable
 from triptych.metastage.calls.side_effects import SideEffectTracker, is_settled
 from triptych.metastage.control_flow import mutation
+from triptych.metastage.control_flow.join_plans import has_dynamic
 from triptych.metastage.control_flow.object_identity import check_unasked
 from triptych.metastage.control_flow.object_joins import check_unmerged, has_state, merged_among
 from triptych.metastage.trace import effects
 from triptych.metastage.trace.errors import DynamicMutationError, TraceTimeEffectError
-from triptych.metastage.trace.trace import Region, Trace, place
-from triptych.metastage.trace.trace_time import is_meant_once
+from triptych.metastage.trace.interposed import Maker, maker
+from triptych.metastage.trace.trace import Region, Trace, active, in_progress, place, suspended
 from triptych.metastage.trace.user_code import is_own
-from triptych.support.articles import with_article
+from triptych.metastage.values.scalars import Numeric
+from triptych.support.tracebacks import is_framework
+from triptych.support.wording import with_article
+
+_HANDED = "handed functions"
+"""Compiled functions that the program has given to code that Python runs for it, by id."""
+
+
+def trace_of_call(called: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trace | None:
+    """The trace that a call of a compiled function belongs to, if any; asked by what Python has called."""
+    trace = in_progress()
+    if trace is None:
+        return None
+    made_by = maker(_caller(), called=_caller.__code__)
+    if made_by is Maker.PROGRAM:
+        return trace
+    is_handed = made_by is Maker.LIBRARY and (
+        id(called) in trace.tables[_HANDED] or any(map(_is_of_a_run, (*args, *kwargs.values())))
+    )
+    return trace if is_handed else None
+
+
+def _is_of_a_run(value: object) -> bool:
+    """Whether a value is one of the program's, and no typed constant."""
+    return value.is_dynamic if isinstance(value, Numeric) else has_dynamic(value)
+
+
+def _caller() -> Any:
+    """The frame that made the call: below those of the function's own `__call__`, one for each warm call."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_name in _OF_THE_CALL and is_framework(frame):
+        frame = frame.f_back
+    return frame
+
+
+_OF_THE_CALL = ("_run", "__call__")
+
+
+def hand_over(trace: Trace, given: object, depth: int = 2) -> None:
+    """Remember compiled functions in what the program gives to code that Python runs for it."""
+    if hasattr(type(given), "__traced_call__"):
+        trace.tables[_HANDED][id(given)] = given
+    elif isinstance(given, partial):
+        hand_over(trace, given.func, depth)
+    elif depth and isinstance(given, list | tuple | dict):
+        for part in given.values() if isinstance(given, dict) else given:
+            hand_over(trace, part, depth - 1)
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """Do what belongs to no trace: none is in progress, and what a trace may not touch is free."""
+    if in_progress() is None:
+        yield
+        return
+    with suspended(), effects.touchable_world():
+        yield
+
+
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+Marked = TypeVar("Marked", bound=Callable[..., Any])
+
+MARK = "__at_trace_time__"
+
+
+def at_trace_time(
+    function: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Result:
+    """`function(*args, **kwargs)`, once, now: also where a run-time condition decides whether the program gets here.
+
+    In plain Python it is the call itself. What it reads is nobody else's to know, so the program is compiled by each
+    process that needs it.
+    """
+    trace = active()
+    if trace is not None:
+        name = getattr(function, "__name__", "at_trace_time")
+        trace.unrepeatable = trace.unrepeatable or f"`{name}` is called through `at_trace_time`"
+        trace.repetition.do_once()
+    return function(*args, **kwargs)
+
+
+def trace_time(function: Marked) -> Marked:
+    """Decorates a function of a library whose calls in traced code are all meant once, while tracing."""
+    setattr(function, MARK, True)
+    return function
+
+
+def is_meant_once(function: object) -> bool:
+    """Whether calls of a function are said to happen while tracing."""
+    return getattr(function, MARK, False) is True
+
 
 HIGHER_ORDER: frozenset[Any] = frozenset(
     {map, filter, sorted, min, max, functools.reduce, itertools.accumulate, itertools.takewhile, itertools.dropwhile}

@@ -8,7 +8,7 @@ from typing import Any
 
 from triptych.metastage.trace.errors import PrintFormatError
 from triptych.metastage.trace.trace import Trace, active, place
-from triptych.metastage.values.describing import describe
+from triptych.metastage.values.aggregates import describe
 from triptych.metastage.values.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.values.scalars import Numeric, as_number, materialize
 

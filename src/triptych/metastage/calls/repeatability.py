@@ -13,7 +13,7 @@ import re
 import sys
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import partial, update_wrapper, wraps
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, MethodWrapperType, ModuleType
@@ -289,3 +289,7 @@ def _is_settled(value: object) -> bool:
     if kind in _ATOMS or callable(value) or isinstance(value, Enum | ModuleType):
         return True
     return not kind.__flags__ & HEAP_TYPE and not isinstance(value, _CHANGEABLE) and not hasattr(kind, "__setitem__")
+
+
+LOWERINGS: dict[str, Callable[..., Any]] = {}
+"""By the text of the instruction, without its operands."""

@@ -1,7 +1,5 @@
-"""Operators, attributes, `len`, `iter` … on objects of the user's classes: their special methods are traced.
-
-Python would call such a method itself, unseen by the rewriter. Here each is looked up as Python looks it up and called
-like any other function of the user's, so that its control flow and what it changes are the program's.
+"""Operators, attributes, `len`, `iter` … on objects of the user's classes: their special methods are traced, and their
+iterators have a stage.
 """
 
 from __future__ import annotations
@@ -11,12 +9,21 @@ import operator
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from types import FunctionType
-from typing import Any
+from typing import Any, Protocol
 
 from triptych.hooks import OPERATORS, UNARY
-from triptych.metastage.trace.method_lookup import ABSENT as NO_METHOD
-from triptych.metastage.trace.method_lookup import bound_method, special_method
-from triptych.metastage.trace.user_code import class_entry, is_user_function, user_method
+from triptych.metastage.calls.opaque_calls import check_advance
+from triptych.metastage.calls.repeatability import note_walk
+from triptych.metastage.trace.trace import Trace
+from triptych.metastage.trace.user_code import ABSENT as NO_METHOD
+from triptych.metastage.trace.user_code import (
+    bound_method,
+    class_entry,
+    is_own,
+    is_user_function,
+    special_method,
+    user_method,
+)
 
 Call = Callable[..., Any]
 
@@ -232,3 +239,42 @@ def _has_user_code(entry: object) -> bool:
     if isinstance(entry, cached_property):
         return is_user_function(entry.func)
     return is_user_function(entry) or user_method(type(entry), "__get__") is not None
+
+
+_CONTAINERS = frozenset({list, tuple, dict, set, frozenset, str, bytes, range})
+
+
+class TracesCalls(Protocol):
+    """The hooks of a trace, as far as iteration asks."""
+
+    trace: Trace
+
+    def call(self, function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any: ...
+
+
+def items_of(hooks: TracesCalls, iterable: object) -> Any:
+    """`iterable` as Python may iterate over it; advancing an iterator is a change of it."""
+    kind = type(iterable)
+    note_walk(hooks.trace, iterable)
+    if kind in _CONTAINERS or is_own(kind):
+        return iterable
+    if user_method(kind, "__next__") is not None or user_method(kind, "__iter__") is not None:
+        return _traced_items(hooks, iterable)
+    if hasattr(kind, "__next__"):
+        check_advance(hooks.trace, iterable)
+    return iterable
+
+
+def _traced_items(hooks: TracesCalls, iterable: object) -> Iterator[Any]:
+    start = user_method(type(iterable), "__iter__")
+    iterator = iterable if start is None else hooks.call(start, iterable)
+    step = user_method(type(iterator), "__next__")
+    if step is None:
+        yield from items_of(hooks, iterator)
+        return
+    while True:
+        try:
+            item = hooks.call(step, iterator)
+        except StopIteration:
+            return
+        yield item

@@ -1,4 +1,6 @@
-"""Branches on run-time conditions: both sides are traced, and the variables they assign join after them."""
+"""Branches on run-time conditions: both sides are traced, and the variables they assign join after them; exit flags of
+which one is always raised leave no path that goes on.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,22 @@ from typing import Any, Protocol
 
 from triptych.hooks import DEAD, RETURN_VALUE, UNDEFINED, Get, Names, Set, Thunk
 from triptych.metastage.control_flow.join_errors import branch_mismatch
-from triptych.metastage.control_flow.join_plans import MismatchError, Plan, Static, join
+from triptych.metastage.control_flow.join_plans import (
+    MismatchError,
+    Partial,
+    Pending,
+    Plan,
+    Static,
+    bare,
+    is_dead,
+    join,
+    missing_path,
+    settle,
+)
 from triptych.metastage.control_flow.object_joins import note_branch
-from triptych.metastage.control_flow.variables import Partial, Pending, bare, is_dead, missing_path, settle
 from triptych.metastage.trace.loop_carried_attributes import Finding, LoopCarriedAttributes
 from triptych.metastage.trace.trace import Region, Trace, place
+from triptych.metastage.values.binding_time import is_dynamic
 from triptych.metastage.values.scalars import Boolean
 
 Regions = tuple[Region, Region]
@@ -122,3 +135,44 @@ def _lowered(trace: Trace, region: Region, plans: list[Plan], end: tuple[Any, ..
             for plan, value in zip(plans, map(bare, end), strict=True)
             for lowered in (plan.placeholder(trace) if value is UNDEFINED else plan.lower(value, trace))
         ]
+
+
+class ExitFlag(Boolean):
+    """A run-time flag of a group of which one is always raised."""
+
+    __slots__ = ("group",)
+
+    group: list[ExitFlag]
+    """All flags of the group."""
+
+
+def exhaustive(flags: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The flags, marked as covering every path together."""
+    if any(flag is True for flag in flags):
+        return flags
+    group: list[ExitFlag] = []
+    marked = tuple(_marked(flag, group) if isinstance(flag, Boolean) and flag.is_dynamic else flag for flag in flags)
+    return marked if len(group) > 1 else tuple(True if is_dynamic(flag) else flag for flag in flags)
+
+
+def _marked(flag: Boolean, group: list[ExitFlag]) -> ExitFlag:
+    assert flag._region is not None
+    marked = ExitFlag.of(flag.ir_value(), flag._region)
+    marked.group = group
+    group.append(marked)
+    return marked
+
+
+def is_left(flags: Sequence[Any]) -> bool:
+    """Whether one of the flags is certainly raised, or they include a whole group."""
+    return any(flag is True for flag in flags) or any(
+        all(any(member is flag for flag in flags) for member in flag.group)
+        for flag in flags
+        if isinstance(flag, ExitFlag)
+    )
+
+
+def is_raised(flags: Sequence[int], get: Get) -> bool:
+    """Whether one of the flags at these positions among the variables is up, known while tracing."""
+    values = get()
+    return any(values[flag] is True for flag in flags)

@@ -7,14 +7,13 @@ import linecache
 from collections.abc import Iterator
 
 from triptych.hooks import UNDEFINED
-from triptych.metastage.control_flow.join_plans import MismatchError
-from triptych.metastage.control_flow.variables import Partial, bare
+from triptych.metastage.control_flow.join_plans import MismatchError, Partial, bare
 from triptych.metastage.trace.errors import CarriedTypeError, JoinTypeError, MaybeUndefinedError, ReturnTypeError
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.describing import describe
+from triptych.metastage.values.aggregates import describe
 from triptych.support.errors import TriptychError
-from triptych.support.parsing import parse_module
 from triptych.support.source import Span
+from triptych.support.source_texts import parse_module
 
 
 def branch_mismatch(name: str, mismatch: MismatchError, returning: bool) -> TriptychError:

@@ -15,10 +15,9 @@ from triptych.metastage.control_flow.join_plans import has_dynamic
 from triptych.metastage.control_flow.object_joins import check_unmerged
 from triptych.metastage.trace.errors import DynamicMutationError
 from triptych.metastage.trace.loop_carried_attributes import Finding, TraceAgain, found_place
-from triptych.metastage.trace.method_lookup import BuiltinCallable
 from triptych.metastage.trace.trace import Region, Trace, place
-from triptych.metastage.trace.user_code import class_entry, is_own
-from triptych.support.articles import with_article
+from triptych.metastage.trace.user_code import BuiltinCallable, class_entry, is_own
+from triptych.support.wording import with_article
 
 MUTATORS: dict[type, frozenset[str]] = {
     list: frozenset({"append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse"}),

@@ -1,28 +1,28 @@
-"""Object joins: a variable that is one object or another goes on as a copy made of numbers.
-
-Python would go on with one of the objects, and whoever else holds it would see what is assigned to it. The copy is as
-good as long as none of them changes afterwards, so changes of all of them are refused; unless a side made its object
-itself and the variable is all that holds it. A loop may change an object before it meets another, if no iteration
-hands the copy on to the next. Which of the objects a copy is, `sameness` asks the value that chose it.
+"""Object joins: a variable that is one object or another, or an item that a run-time index selects, goes on as a copy
+made of numbers.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from triptych.hooks import UNDEFINED
-from triptych.metastage.control_flow.join_plans import Aggregate, Expression, Plan, Static
-from triptych.metastage.control_flow.variables import bare
-from triptych.metastage.trace.errors import DynamicMutationError
+from triptych.ir.types import type_text
+from triptych.metastage.control_flow.join_plans import Aggregate, Expression, MismatchError, Plan, Static, bare, join
+from triptych.metastage.trace.checks import check
+from triptych.metastage.trace.errors import DynamicMutationError, OperandTypeError
 from triptych.metastage.trace.loop_carried_attributes import LoopCarriedAttributes
 from triptych.metastage.trace.trace import Region, Trace, place
 from triptych.metastage.trace.user_code import is_own
 from triptych.metastage.values.aggregates import take_apart
-from triptych.metastage.values.scalars import Boolean
-from triptych.support.articles import with_article
+from triptych.metastage.values.scalars import Boolean, Numeric, as_number, materialize
 from triptych.support.source import Span
+from triptych.support.wording import with_article
 
 Row = tuple[Any, ...]
 Pick = Callable[[int], Any]
@@ -185,3 +185,71 @@ def _refusal(value: object, what: str, trace: Trace) -> DynamicMutationError:
         instead="a new object assigned to the variable: `p = dataclasses.replace(p, x=...)`",
         related=[("where they meet", merged.span)] if merged is not None and merged.span is not None else [],
     )
+
+
+SELECTABLE: Mapping[Any, Callable[[Any], Iterator[Any]]] = MappingProxyType(
+    {kind.__getitem__: kind.__iter__ for kind in (list, tuple, range)}
+)
+"""How the items are had that `__getitem__` of a builtin type reads, also for a class that has inherited it."""
+
+
+def select_item(trace: Trace, items: list[Any], index: Numeric) -> Any:
+    """`items[index]` as a chain of selects; negative indices count back, one outside raises at run time."""
+    count = len(items)
+    if index.info.kind == "float":
+        raise OperandTypeError(
+            f"an index must be an integer, not {type(index).__name__}",
+            span=place(),
+            found=f"a run-time {type(index).__name__}",
+            expected="an integer",
+            instead="int(x), which truncates",
+        )
+    inside: Any = (index >= -count) & (index < count) if index.info.kind == "int" else index < count
+    if not items:
+        raise OperandTypeError("an empty sequence cannot be indexed at run time", span=place(), found="no items")
+    expected = f"an index from {-count if index.info.kind == 'int' else 0} to {count - 1}"
+    check(trace, inside.ir_value(), "IndexOutOfRangeError", f"index out of range for {count} items", expected=expected)
+    numbers = [as_number(item) for item in items]
+    chosen, plan = numbers[0], None
+    for position, item in enumerate(numbers[1:], start=1):
+        hit = _hit(index, position, count)
+        if hit is not False:
+            chosen, plan = _select(trace, hit, item, chosen, "a run-time index")
+    if plan is not None:
+        note_selected(trace, plan, numbers, chosen, lambda position: _hit(index, position, count))
+    return chosen
+
+
+def select_one(trace: Trace, test: Numeric, then: object, orelse: object) -> Any:
+    """`then if test else orelse` without a branch, for any two values that can be one variable."""
+    chosen, plan = _select(trace, test, then, orelse, "a choice at run time")
+    note_selected(trace, plan, (then, orelse), chosen, lambda side: test if side == 0 else test ^ True)
+    return chosen
+
+
+def _hit(index: Numeric, position: int, count: int) -> Any:
+    """Whether an index means the item at a position; False if its type does not reach there."""
+    hits = [index == place for place in (position, position - count) if _holds(index, place)]
+    return functools.reduce(operator.or_, hits) if hits else False
+
+
+def _holds(index: Numeric, position: int) -> bool:
+    """Whether the index can be that at all: an Int8 reaches a part of a long list only."""
+    return index.info.holds(position) if index.info.is_integer else position in (0, 1)
+
+
+def _select(trace: Trace, hit: Numeric, item: object, otherwise: object, what: str) -> tuple[Any, Plan]:
+    try:
+        plan = join(item, otherwise)
+        pairs = zip(plan.lower(item, trace), plan.lower(otherwise, trace), strict=True)
+    except MismatchError as mismatch:
+        raise OperandTypeError(
+            f"{what} needs items of one type",
+            span=place(),
+            found=f"{mismatch.left} and {mismatch.right}",
+            expected="items of one type",
+            instead="convert the items to one type, or use an index that is known while tracing",
+        ) from None
+    test = materialize(hit, hit.info, trace)
+    values = [trace.value("arith.select", (test, a, b), type_text(a.type)) for a, b in pairs]
+    return plan.build(iter(values), trace), plan

@@ -1,27 +1,150 @@
-"""Debugger hooks: `breakpoint()` and the stops between statements, compiled in a build for a debugger.
-
-In any other build `breakpoint()` stops Python where it traces, once, and says how to stop a thread instead.
+"""Debugger hooks of a build for a debugger: `breakpoint()`, the stops between statements, and the call frames that a
+stop shows, with the variables that Python's frames have.
 """
 
 from __future__ import annotations
 
 import builtins
+import copy
+import dataclasses
 import sys
 import warnings
-from collections.abc import Callable
-from types import FrameType
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from types import CodeType, FrameType
 from typing import Any
 
 from triptych.diagnostics.runtime_errors import DeviceBreakpointError
-from triptych.hooks import PythonHooks
-from triptych.metastage.debugger.breakpoint_setting import break_place
-from triptych.metastage.debugger.breakpoints import new_site
+from triptych.hooks import DEAD, UNDEFINED, PythonHooks
+from triptych.metastage.control_flow.join_plans import Partial, Pending
+from triptych.metastage.debugger.breakpoints import StopFrame, break_place, new_site
 from triptych.metastage.debugger.debug_variables import DebugVariables
-from triptych.metastage.debugger.frames import stop_frames
+from triptych.metastage.debugger.frame_values import Attributes, Kept, Missing, Shown, ShownParts
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.trace import Trace
+from triptych.metastage.trace.user_code import is_own
+from triptych.metastage.values.aggregates import as_expression, is_dynamic_expression, may_have_values
+from triptych.metastage.values.scalars import Numeric
 from triptych.support.config import config
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychError, TriptychWarning
+
+Maker = Callable[[Any, DebugVariables], Shown]
+_MAKERS: dict[type, Maker] = {}
+_DEEPEST = 4
+_MOST_PARTS = 64
+_UNSURE = Kept(Missing("not assigned on every path that leads here"))
+_GONE = Kept(Missing("not kept: nobody reads it any more"))
+
+
+def register_shown(cls: type, make: Maker) -> None:
+    """Let debuggers show instances of a class: `make` keeps what they are made of."""
+    _MAKERS[cls] = make
+
+
+def _maker(cls: type) -> Maker | None:
+    return next((_MAKERS[base] for base in cls.__mro__ if base in _MAKERS), None)
+
+
+def stop_frames(frame: FrameType | None, snapshot: DebugVariables) -> tuple[StopFrame, ...]:
+    """The frames of the kernel, the outermost first; their values are kept from here on."""
+    groups = list(locations.functions(frame))[::-1]
+    return tuple(_frame(depth, frames, snapshot) for depth, frames in enumerate(groups))
+
+
+def _frame(depth: int, frames: list[FrameType], snapshot: DebugVariables) -> StopFrame:
+    """One function; `frames` are its regions, the innermost first."""
+    innermost = frames[0]
+    variables: dict[str, Any] = {}
+    for frame in reversed(frames):
+        variables.update(frame.f_locals)
+    code = innermost.f_code
+    names: dict[str, Shown] = {}
+    for name, value in variables.items():
+        if name.startswith(("_tt", ".")) or value is UNDEFINED or value is DEAD:
+            continue
+        snapshot.at(depth, locations.root_of(code), name)
+        names[name] = _shown_or_missing(value, snapshot)
+    whole = frames[-1].f_code
+    lines = whole.co_firstlineno, last_line(whole)
+    return StopFrame(locations.name_of(code), locations.span_of(innermost), *lines, innermost.f_globals, names)
+
+
+@lru_cache(maxsize=256)
+def last_line(code: CodeType) -> int:
+    """The last line of a function, with all that is defined in it."""
+    own = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
+    return max([own, *(last_line(const) for const in code.co_consts if isinstance(const, CodeType))])
+
+
+def _shown_or_missing(value: object, snapshot: DebugVariables) -> Shown:
+    if isinstance(value, Partial | Pending):
+        return _UNSURE
+    try:
+        return shown(value, snapshot)
+    except TriptychError:  # a value of a region that has ended: it is in no register any more
+        return _GONE
+
+
+def shown(value: Any, snapshot: DebugVariables, depth: int = 0) -> Shown:
+    """How a value is shown; what of it is known at run time only is kept by the thread."""
+    kind = type(value)
+    make = _maker(kind)
+    if make is not None:
+        return make(value, snapshot)
+    if isinstance(value, Numeric):
+        return snapshot.number(value) if value._region is not None else Kept(value._value)
+    if depth < _DEEPEST and _has_run_time_parts(value):
+        return _taken_apart(value, snapshot, depth + 1)
+    return Kept(copy.copy(value) if kind in (list, dict, set) else value)
+
+
+def _has_run_time_parts(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, Numeric):
+        return value._region is not None
+    if _maker(type(value)) is not None:
+        return True
+    if depth >= _DEEPEST or isinstance(value, type):
+        return False
+    if is_dynamic_expression(value):
+        return may_have_values(value) and bool(as_expression(value).__extract_mlir_values__())
+    return any(_has_run_time_parts(part, depth + 1) for part in _parts(value))
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple | list) and len(value) <= _MOST_PARTS:
+        yield from value
+    elif type(value) is dict and len(value) <= _MOST_PARTS:
+        yield from value.values()
+    else:
+        yield from _attributes(value).values()
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """The attributes that an instance of a class written in Python has."""
+    if callable(value) or type(value).__module__ in ("builtins", "types"):
+        return {}
+    found = dict(getattr(value, "__dict__", {}))
+    for cls in type(value).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(value, name):
+                found[name] = getattr(value, name)
+    if dataclasses.is_dataclass(value):
+        found |= {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return found if len(found) <= _MOST_PARTS else {}
+
+
+def _taken_apart(value: Any, snapshot: DebugVariables, depth: int) -> Shown:
+    if isinstance(value, tuple | list):
+        kind = type(value)
+        rebuild: Callable[[Any], Any] = kind._make if hasattr(kind, "_make") else kind
+        return ShownParts([shown(part, snapshot, depth) for part in value], rebuild)
+    if type(value) is dict:
+        keys = list(value)
+        parts = [shown(part, snapshot, depth) for part in value.values()]
+        return ShownParts(parts, lambda values: dict(zip(keys, values, strict=True)))
+    attributes = {name: shown(part, snapshot, depth) for name, part in _attributes(value).items()}
+    return Attributes(type(value).__name__, attributes, is_own(type(value)))
 
 
 class StoppingHooks(PythonHooks):

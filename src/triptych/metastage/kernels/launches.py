@@ -6,42 +6,85 @@ two share nothing: what the body uses of the host is an argument, and what it co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Unpack
 
 from triptych.diagnostics.kernel_errors import LaunchShapeError
-from triptych.ir.device_module import NAME as MODULE
-from triptych.ir.device_module import DeviceModule
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Block
 from triptych.ir.launch import LAUNCH, launch_parts
+from triptych.ir.modules import NAME as MODULE
+from triptych.ir.modules import DeviceModule
 from triptych.ir.passes import verify
-from triptych.kernel_ir.analysis.clusters import CLUSTER_ATTRIBUTE
-from triptych.kernel_ir.dialects.async_order import ASYNC_ATTRIBUTE, EARLY, LATE
-from triptych.kernel_ir.dialects.device_attribute import device_attributes
+from triptych.kernel_ir.dialects.kernel_attributes import ASYNC_ATTRIBUTE, EARLY, LATE, device_attributes, name_parts
+from triptych.kernel_ir.dialects.kernel_operations import CLUSTER_ATTRIBUTE
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
-from triptych.kernel_ir.dialects.smem_symbols import name_parts
-from triptych.metastage.arguments.events import event_numbers, together
 from triptych.metastage.arguments.specs import Parameter, arrange
-from triptych.metastage.arguments.streams import launch_stream
+from triptych.metastage.arguments.streams import event_numbers, launch_stream, together
 from triptych.metastage.calls.inlining import declared_arguments
-from triptych.metastage.control_flow.join_plans import Plan
-from triptych.metastage.debugger.breakpoint_checks import check_break_place
-from triptych.metastage.debugger.breakpoints import SITES
-from triptych.metastage.kernels.kernel_arguments import kernel_argument
-from triptych.metastage.kernels.launch_options import LaunchKeywords, LaunchOptions
-from triptych.metastage.kernels.launch_shape import LaunchShape, static_dimensions
+from triptych.metastage.control_flow.join_plans import Aggregate, Plan, Static, carry
+from triptych.metastage.debugger.breakpoints import SITES, check_break_place
+from triptych.metastage.kernels.launch_configuration import (
+    LaunchKeywords,
+    LaunchOptions,
+    LaunchShape,
+    static_dimensions,
+)
 from triptych.metastage.trace import locations
-from triptych.metastage.trace.checks import check
+from triptych.metastage.trace.checks import check, warn_here
 from triptych.metastage.trace.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
-from triptych.metastage.trace.symbols import symbol
 from triptych.metastage.trace.trace import KernelBody, Region, Trace, place
-from triptych.metastage.trace.user_warnings import warn_here
-from triptych.metastage.values.describing import describe
-from triptych.metastage.values.scalars import Int32, Numeric, materialize
+from triptych.metastage.values.aggregates import Parts, describe, is_dynamic_expression, list_parts, take_apart
+from triptych.metastage.values.binding_time import STATIC_INTEGERS
+from triptych.metastage.values.promotion import PYTHON_NUMBERS
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Numeric, materialize
 from triptych.sanitizer.checkers import ASYNC, checkers
+
+
+def kernel_argument(value: object, declared: object, trace: Trace) -> tuple[list[Any], Plan]:
+    """As `flatten`, for a parameter with an annotation."""
+    return ([], Static(value)) if declared is STATIC_INTEGERS and type(value) is int else flatten(value, trace)
+
+
+def flatten(value: object, trace: Trace) -> tuple[list[Any], Plan]:
+    """The MLIR values that a host value is made of, and the plan that makes the same of what the kernel receives."""
+    parts = None if is_dynamic_expression(value) else _list_parts(value) or take_apart(value)
+    if parts is None:
+        if type(value) in PYTHON_NUMBERS:
+            value = NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]].fitting(value)
+        plan = carry(value)
+        return plan.lower(value, trace), plan
+    extents = type(value) in (tuple, list)
+    flattened = [([], Static(part)) if extents and type(part) is int else flatten(part, trace) for part in parts.values]
+    plans = tuple(plan for _, plan in flattened)
+    return [value for values, _ in flattened for value in values], Aggregate(parts, plans)
+
+
+def _list_parts(value: object) -> Parts | None:
+    """A list may be an argument of a kernel: it is as fixed as a tuple for a launch."""
+    return list_parts(value) if type(value) is list else None
+
+
+_ALLOCATION = {"aligned_alloc", "calloc", "free", "malloc", "memcpy", "memmove", "memset", "realloc"}
+_OF_C = {*vars(math), *_ALLOCATION, "clock_gettime", "printf"}
+"""Functions that compiled code may call: a function of the program with such a name would take their place."""
+
+
+def symbol(name: str) -> str:
+    """A Python name as a symbol that every assembler takes: ASCII, no digit first, not `_` alone, not one of C's."""
+    mapped = "".join(c if c == "_" or (c.isascii() and c.isalnum()) else _letter(c) for c in name)
+    if {mapped, mapped.removesuffix("f")} & _OF_C:
+        return f"{mapped}_"
+    return f"_{mapped}" if not mapped.strip("_") or mapped[0].isdigit() else mapped
+
+
+def _letter(character: str) -> str:
+    """Letters of other alphabets by their numbers, so that two names stay two; marks (`<lambda>`) as underscores."""
+    return "_" if character.isascii() else f"u{ord(character):x}_"
+
 
 # How much shared memory a launch provides: what the kernel allocated while it was traced, or more if asked for.
 

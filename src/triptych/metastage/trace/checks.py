@@ -1,11 +1,16 @@
-"""Run-time checks: an operation that makes the compiled call raise a Python exception at the user's line."""
+"""Checks and warnings at the user's line: an operation that makes the compiled call raise a Python exception there,
+and a warning while the line is traced.
+"""
 
 from __future__ import annotations
+
+import warnings
 
 from triptych.diagnostics.check_errors import CHECK_ERRORS
 from triptych.ir.handles import Attribute, Value
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.trace import Trace, place
+from triptych.support.errors import TriptychWarning
 
 
 def check(
@@ -24,3 +29,9 @@ def check_facts(
     headline, *notes = title.splitlines() or [""]  # an `assert` may say more than one line
     facts = {"span": place(), "found": found, "expected": expected, "instead": instead, "notes": notes}
     return trace.builder.check_attributes(CHECK_ERRORS[error], headline, **facts, related=calls)
+
+
+def warn_here(text: str) -> None:
+    """Warn at the user's line."""
+    span = place()
+    warnings.warn_explicit(text, TriptychWarning, span.file if span else __file__, span.line if span else 1)

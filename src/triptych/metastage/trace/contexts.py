@@ -16,8 +16,8 @@ from triptych.metastage.trace import locations
 from triptych.metastage.trace.errors import BlockError, TraceTimeEffectError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.trace.user_code import is_own
-from triptych.support.articles import with_article
 from triptych.support.tracebacks import caller, is_framework
+from triptych.support.wording import with_article
 
 
 class Block(Protocol):

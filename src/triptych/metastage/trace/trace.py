@@ -14,21 +14,20 @@ from typing import Any
 
 from triptych.hooks import Hooks, Place
 from triptych.ir.builder import Builder
-from triptych.ir.device_module import DeviceModule
 from triptych.ir.handles import Attribute, Block, InsertionPoint, Location, Operation, Type, Value
 from triptych.ir.location import Locations
-from triptych.kernel_ir.dialects.async_order import EARLY
+from triptych.ir.modules import DeviceModule
+from triptych.kernel_ir.dialects.kernel_attributes import EARLY
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.contraction import Contraction
-from triptych.metastage.trace.deferred_prints import DeferredPrints
 from triptych.metastage.trace.errors import LeakedValueError
 from triptych.metastage.trace.interposed import is_interposed
 from triptych.metastage.trace.loop_carried_attributes import LoopCarriedAttributes, TraceAgain
-from triptych.metastage.trace.progress import Progress
+from triptych.metastage.trace.progress import DeferredPrints, Progress
 from triptych.stages import Found, Rewritten
 from triptych.support.device_model import COMMON, DeviceModel
-from triptych.support.parsing import TooDeepError
 from triptych.support.source import Span
+from triptych.support.source_texts import TooDeepError
 from triptych.support.tracebacks import caller
 
 # What one trace knows of loops that it traces again: why, with what, and what must not happen twice.

@@ -11,6 +11,10 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from triptych.metastage.values.promotion import PYTHON_NUMBERS
+from triptych.metastage.values.scalars import Numeric
+from triptych.support.wording import with_article
+
 
 class DynamicExpression(Protocol):
     """A value that knows its own MLIR values: crosses branches and loops as those."""
@@ -99,3 +103,20 @@ def _copy_with(instance: object, fields: dict[str, Any]) -> Any:
     for name, value in {**getattr(instance, "__dict__", {}), **fields}.items():
         object.__setattr__(copied, name, value)
     return copied
+
+
+def describe(value: object) -> str:
+    """A value as an error names it."""
+    if isinstance(value, Numeric):
+        return type(value).__name__
+    if type(value) in PYTHON_NUMBERS:
+        return f"the Python {type(value).__name__} {value!r}"
+    if value is None:
+        return "None"
+    if is_dynamic_expression(value) and static_part(as_expression(value)) is not None:
+        return str(value)
+    parts = take_apart(value)
+    if parts is not None:
+        return f"{type(value).__name__} of ({', '.join(describe(p) for p in parts.values)})"
+    kind = with_article(type(value).__name__)
+    return f"{kind} ({value!r})" if isinstance(value, str) else kind

@@ -15,8 +15,8 @@ from triptych.ir.handles import Value
 from triptych.metastage.trace.errors import LiteralRangeError, OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.promotion import TYPES, TypeInfo, wider
-from triptych.support.articles import with_article
 from triptych.support.float_formats import FLOAT_FORMATS, SATURATE
+from triptych.support.wording import with_article
 
 _F32, _I32 = TYPES["Float32"], TYPES["Int32"]
 _MOST_F32 = (2 - 2**-23) * 2.0**127

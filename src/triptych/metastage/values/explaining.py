@@ -24,11 +24,10 @@ from triptych.metastage.trace.errors import (
     UnpackingError,
 )
 from triptych.metastage.values.scalars import NUMERIC_CLASSES
-from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
-from triptych.support.nearest import nearest
 from triptych.support.source import Span
 from triptych.support.tracebacks import is_framework
+from triptych.support.wording import nearest, with_article
 
 _OPERATING = {
     "triptych.hooks",

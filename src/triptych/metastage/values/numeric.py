@@ -15,10 +15,9 @@ from triptych.ir.handles import Value
 from triptych.metastage.trace.errors import LeakedValueError, OperandTypeError, StaticRequiredError
 from triptych.metastage.trace.trace import Region, Trace, active, in_progress, place
 from triptych.metastage.values import arithmetic, conversion, promotion
-from triptych.metastage.values.division import known_divisor
-from triptych.metastage.values.foreign_functions import ForeignOperand
+from triptych.metastage.values.arithmetic import known_divisor
 from triptych.metastage.values.mlir_types import MlirTypeOf, NumericType
-from triptych.metastage.values.operators import Operators
+from triptych.metastage.values.operators import ForeignOperand, Operators
 from triptych.metastage.values.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.support.float_formats import FLOAT_FORMATS
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from triptych.ir.handles import Module
-from triptych.kernel_ir.analysis.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
+from triptych.kernel_ir.analysis.addresses import SIGNED_EXTENSIONS, mark_signed_extensions
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS
 from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
-from triptych.kernel_ir.transforms.loop_hints import annotate_loops, hint_loops
-from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
+from triptych.kernel_ir.transforms.loop_passes import LOOPS, annotate_loops, hint_loops, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, BOUNDS, GLOBAL, INIT, RACES, checkers
 from triptych.stages import PassSpec

@@ -5,8 +5,7 @@ from __future__ import annotations
 from triptych.ir.launch import LAUNCH
 from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
-from triptych.kernel_ir.transforms.loop_hints import COUNTED, annotate_loops, hint_loops
-from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
+from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.description.architectures import Architecture

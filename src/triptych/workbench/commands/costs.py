@@ -17,8 +17,8 @@ from triptych.ptxsim.clusters import StuckError
 from triptych.ptxsim.counting import CountedLaunch
 from triptych.ptxsim.memory import AccessError
 from triptych.support.errors import TriptychError
-from triptych.support.nearest import did_you_mean
 from triptych.support.tracebacks import in_one_line
+from triptych.support.wording import did_you_mean
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.workbench.commands.check import CostRequest
 from triptych.workbench.commands.checked_program import program_of

@@ -15,7 +15,7 @@ from pathlib import Path
 import triptych
 from triptych import diagnostics
 from triptych.support.errors import TriptychError, all_errors
-from triptych.support.nearest import did_you_mean
+from triptych.support.wording import did_you_mean
 
 PAGE = Path("docs/errors.md")
 CATALOGUE = Path(diagnostics.__file__).with_name("catalogue")

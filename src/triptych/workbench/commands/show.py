@@ -23,8 +23,8 @@ from triptych.cute.runtime.fake_tensors import argument
 from triptych.fingerprint.releases import LOOKED_AT
 from triptych.metastage.trace.errors import ArgumentBindingError
 from triptych.support.errors import TriptychError
-from triptych.support.nearest import did_you_mean, did_you_mean_file
-from triptych.support.parsing import parse_expression
+from triptych.support.source_texts import parse_expression
+from triptych.support.wording import did_you_mean, did_you_mean_file
 from triptych.targets.nvptx.report.occupancy import usage_table
 
 # Two texts beside each other, so that a stage can be read against the one before it.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from triptych.support.nearest import did_you_mean
+from triptych.support.wording import did_you_mean
 from triptych.workbench.arrays import arrays_in, mapped, to_float64, torch
 from triptych.workbench.errors import ContractError
 

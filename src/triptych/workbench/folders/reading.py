@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from triptych.support.nearest import did_you_mean_file
+from triptych.support.wording import did_you_mean_file
 from triptych.workbench.errors import FolderError
 
 CHECKLIST: dict[str, dict[str, str]] = {

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from triptych.support.nearest import did_you_mean
+from triptych.support.wording import did_you_mean
 from triptych.workbench.arrays import arrays_in, clone, dtype_name, mapped, overwrite, size_in_bytes
 from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance, bench_cases, refuse_unknown_cases, takes
 from triptych.workbench.errors import ContractError, ImpossibleTimeError

@@ -15,7 +15,7 @@ from tests.unit.cute.matrix_operations import WARP_OPERATIONS
 from triptych import cute
 from triptych.cute.nvgpu import MmaUniversalOp, warp
 from triptych.cute.tracing.errors import MatrixTilingError, UnknownMatrixInstructionError
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
+from triptych.kernel_ir.dialects.mma import WARP_MMAS
 from triptych.layout import Layout, size
 from triptych.metastage.trace.errors import OperandTypeError
 

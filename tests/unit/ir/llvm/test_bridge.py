@@ -10,19 +10,22 @@ import pytest
 
 from tests.contracts.tree import ROOT
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.errors import LoweringError, PackageVersionError
 from triptych.ir.llvm import bridge as llvm_bridge
 from triptych.ir.llvm.bridge import (
+    FORMATS,
     RELEASES,
     WRITTEN_BY,
+    FloatFormat,
     check_version,
+    downgrade_float_literals,
+    literal_bits,
     to_llvm_ir,
     translate,
     with_convergent_assembly,
     without_unused_debug_flag,
 )
-from triptych.ir.llvm.float_literals import FORMATS, FloatFormat, downgrade_float_literals, literal_bits
 
 
 def test_the_installed_release_is_one_that_is_asked_for() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.passes.running import kernel, parsed
 from triptych.ir.modules import kernels
-from triptych.kernel_ir.analysis.clusters import cluster_of, reaches_other_blocks
+from triptych.kernel_ir.dialects.kernel_operations import cluster_of, reaches_other_blocks
 
 S = "!llvm.ptr<3>"
 BOX = "box = array<i64: 8>, bytes = 4 : i64, swizzle = 0 : i64"

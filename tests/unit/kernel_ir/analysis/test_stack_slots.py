@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.kernel_ir.kernels import kernel
-from triptych.kernel_ir.analysis.stack_slots import is_private, private_place
+from triptych.kernel_ir.analysis.addresses import is_private, private_place
 from triptych.kernel_ir.dialects.kernel_operations import producer, walk
 
 ARRAY = """

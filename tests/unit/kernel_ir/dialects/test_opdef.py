@@ -7,10 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from triptych.ir import bindings
-from triptych.kernel_ir.analysis.clusters import reaches_other_blocks
 from triptych.kernel_ir.dialects import simt, tile
+from triptych.kernel_ir.dialects.kernel_operations import DEFINITIONS, reaches_other_blocks
 from triptych.kernel_ir.dialects.opdef import COMPUTES, KernelDialect, OpDef, Scope, one_of
-from triptych.kernel_ir.dialects.traits import DEFINITIONS
 from triptych.sanitizer.findings import BOX_STORE
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import triptych as tt
 from triptych.metastage.trace.errors import ArgumentBindingError, KernelCallError, StaticRequiredError
-from triptych.prestage.errors import NoSourceError
+from triptych.prestage.refuse import NoSourceError
 
 
 def jit(function: Any) -> Any:

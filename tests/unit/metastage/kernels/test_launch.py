@@ -20,8 +20,7 @@ from triptych.interop.streams import StreamError
 from triptych.ir.errors import LoweringError
 from triptych.metastage.trace.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
 from triptych.metastage.trace.trace import active
-from triptych.support.errors import TriptychError
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychError, TriptychWarning
 
 
 @tt.kernel

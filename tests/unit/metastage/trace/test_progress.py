@@ -14,7 +14,7 @@ import triptych as tt
 from triptych.metastage.trace import progress
 from triptych.metastage.trace.errors import LongTraceError, StaticRequiredError
 from triptych.support.config import override
-from triptych.support.warnings import SlowTraceWarning, TriptychWarning
+from triptych.support.errors import SlowTraceWarning, TriptychWarning
 
 MANY = 1_000_000
 

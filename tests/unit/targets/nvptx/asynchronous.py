@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.objectstage.lower import lower

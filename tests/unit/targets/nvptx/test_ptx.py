@@ -12,7 +12,7 @@ from tests.ir.filecheck import check, directives
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
-from triptych.support.warnings import PerformanceWarning
+from triptych.support.errors import PerformanceWarning
 
 pytestmark = needs_assembler
 

@@ -7,7 +7,7 @@ import pytest
 import triptych as tt
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS

@@ -1,4 +1,4 @@
-"""Warp-level MMA operations: element types and a shape, which name an entry of `warp_mma`."""
+"""Warp-level MMA operations: element types and a shape, which name an entry of `WARP_MMAS`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from triptych.cute.tensors.register_arrays import array_of, register_offsets
 from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.eager import eager
 from triptych.cute.tracing.errors import MatrixTilingError, UnknownMatrixInstructionError
+from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma
 from triptych.kernel_ir.dialects.tile import MMA, WARP_THREADS
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma
 from triptych.layout import Layout
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import (

@@ -1,4 +1,4 @@
-"""WGMMA operations as objects: types, a shape and where operands lie, which name an entry of `warpgroup_mma`."""
+"""WGMMA operations as objects: types, a shape and where operands lie, which name an entry of `WARPGROUP_MMAS`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from triptych.cute.tensors.layout_orders import OperandMajorMode
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.eager import eager
 from triptych.cute.tracing.errors import UnknownMatrixInstructionError
-from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WARPGROUP_THREADS, WarpgroupMma
+from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS, WARPGROUP_THREADS, WarpgroupMma
 from triptych.layout import AnyLayout, IntTuple, Layout
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import (

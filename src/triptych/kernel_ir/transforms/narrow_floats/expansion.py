@@ -15,8 +15,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import functions
-from triptych.kernel_ir.transforms.narrow_floats.machine import FloatMachine
-from triptych.kernel_ir.transforms.narrow_floats.operations import RULES, Kind, Task, expand
+from triptych.kernel_ir.transforms.narrow_floats.operations import RULES, FloatMachine, Kind, Task, expand
 from triptych.kernel_ir.transforms.narrow_floats.storage import stored_type
 from triptych.support.float_formats import FLOAT_FORMATS
 

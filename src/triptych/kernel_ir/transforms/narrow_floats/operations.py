@@ -1,9 +1,5 @@
-"""Narrow float rules: what each operation becomes, by name, for the pass `expand-narrow-floats`.
-
-Input: an operation whose values already have the types that store narrow floats, and the formats they had before.
-Output: operations before it whose results take its place. Arithmetic widens, computes once and rounds once. Float32
-is wide enough for that: a sum, product, quotient or root that Float32 rounds to more than twice as many bits rounds on
-to the right number. TF32 needs Float64, because it shares Float32's range and so its subnormal numbers.
+"""Narrow float rules: what each operation becomes, by name, for the pass `expand-narrow-floats`, unless the machine
+does it itself.
 """
 
 from __future__ import annotations
@@ -17,12 +13,35 @@ from triptych.ir.expressions import Expression, bit_width, element_and_lanes, se
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.types import element_type, is_float, word_of
-from triptych.kernel_ir.transforms.narrow_floats.constants import stored_constant
-from triptych.kernel_ir.transforms.narrow_floats.machine import FloatMachine
-from triptych.kernel_ir.transforms.narrow_floats.packed_bits import pack, unpack
-from triptych.kernel_ir.transforms.narrow_floats.rounding import sum_to_odd
-from triptych.kernel_ir.transforms.narrow_floats.storage import storage
+from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow, pack, round_to_odd, sum_to_odd, unpack, widen
+from triptych.kernel_ir.transforms.narrow_floats.storage import storage, stored_constant
 from triptych.support.float_formats import SATURATE, FloatFormat
+
+
+class FloatMachine:
+    """A machine that computes in 32 bits and more, and converts by formulas."""
+
+    name = "this machine"
+    """As errors call it."""
+
+    def does(self, operation: Operation, formats: frozenset[str]) -> bool:
+        """Whether an operation on 16-bit floats, and on no narrower ones, can stay as it is."""
+        del operation, formats
+        return False
+
+    def widen(self, value: Expression, form: FloatFormat, wide: str = "f32") -> Expression:
+        """A stored narrow float as the same number in `wide`, Float32 or Float64."""
+        return widen(value, form).convert("extf", wide)
+
+    def narrow(self, value: Expression, form: FloatFormat, *, saturate: bool = False) -> Expression:
+        """A Float32 or Float64 as the nearest stored narrow float; `saturate` keeps what is too large finite."""
+        single = round_to_odd(value) if value.element == "f64" else value
+        return self.narrow_single(single, form, saturate)
+
+    def narrow_single(self, value: Expression, form: FloatFormat, saturate: bool) -> Expression:
+        """The same for a Float32."""
+        return narrow(value, form, saturate=saturate)
+
 
 _EXACT_BITS = {"f32": 24, "f64": 53}
 _RUNG = 38

@@ -15,10 +15,18 @@ from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.analysis.lanes import Level
 from triptych.kernel_ir.analysis.uniformity import UniformityAnalysis
 from triptych.kernel_ir.dialects.check import passes_barrier
-from triptych.kernel_ir.dialects.kernel_operations import body, has, has_body, inner, is_pure, operations, writes
+from triptych.kernel_ir.dialects.kernel_operations import (
+    body,
+    has,
+    has_body,
+    inner,
+    is_pure,
+    operations,
+    traits,
+    writes,
+)
 from triptych.kernel_ir.dialects.opdef import Traits
 from triptych.kernel_ir.dialects.simt import BARRIER
-from triptych.kernel_ir.dialects.traits import traits
 
 
 class NeedsCoroutines(Exception):

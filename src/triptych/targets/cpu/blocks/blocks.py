@@ -11,7 +11,7 @@ from triptych.ir.handles import Attribute, Block, Module, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, is_index, is_integer, is_vector, lanes
 from triptych.kernel_ir.analysis.spin_loops import waits
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
-from triptych.kernel_ir.dialects.device_attribute import device_of
+from triptych.kernel_ir.dialects.kernel_attributes import device_of
 from triptych.kernel_ir.dialects.kernel_operations import (
     awaits_others,
     body,
@@ -22,7 +22,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     operations,
     producer,
 )
-from triptych.kernel_ir.transforms.loop_hints import CARRIED
+from triptych.kernel_ir.transforms.loop_passes import CARRIED
 from triptych.targets.cpu.abi.kernel_functions import POLL_REQUEST
 from triptych.targets.cpu.blocks.barrier_regions import (
     Item,

@@ -17,11 +17,9 @@ from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space
 from triptych.kernel_ir.analysis.spin_loops import spins
-from triptych.kernel_ir.dialects.device_attribute import device_of
-from triptych.kernel_ir.dialects.kernel_operations import body, walk
+from triptych.kernel_ir.dialects.kernel_attributes import barrier_names, device_of
+from triptych.kernel_ir.dialects.kernel_operations import body, traits, walk
 from triptych.kernel_ir.dialects.simt import MBARRIER_INIT
-from triptych.kernel_ir.dialects.smem_symbols import barrier_names
-from triptych.kernel_ir.dialects.traits import traits
 from triptych.targets.cpu.abi.abi import (
     KERNEL_STUCK,
     KERNEL_WAITING,

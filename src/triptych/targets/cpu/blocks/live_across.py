@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import int_width, is_pointer
-from triptych.kernel_ir.analysis.stack_slots import is_private
+from triptych.kernel_ir.analysis.addresses import is_private
 from triptych.kernel_ir.analysis.uniformity import UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import body, inner, is_pure, producer, walk
 from triptych.targets.cpu.blocks.barrier_regions import Item, Segment, UniformControlFlow, is_block, segments

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import append_ir, kernels, symbols
-from triptych.kernel_ir.analysis.clusters import reaches_other_blocks
 from triptych.kernel_ir.dialects.check import CHECK_STOP, CHECKS_ATTRIBUTE
-from triptych.kernel_ir.dialects.device_attribute import device_of
-from triptych.kernel_ir.dialects.kernel_operations import walk
-from triptych.kernel_ir.dialects.traits import traits
+from triptych.kernel_ir.dialects.kernel_attributes import device_of
+from triptych.kernel_ir.dialects.kernel_operations import reaches_other_blocks, traits, walk
 from triptych.support.forking import import_late
 from triptych.targets.cpu.abi.abi import BLOCK_MEMORY_DECLARATION, KERNEL_WAITING_DECLARATION
 from triptych.targets.cpu.abi.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST

@@ -10,23 +10,24 @@ from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import append_ir
 from triptych.ir.types import byte_size, type_text
-from triptych.kernel_ir.analysis.clusters import cluster_of, reaches_other_blocks
 from triptych.kernel_ir.analysis.lanes import Level
 from triptych.kernel_ir.analysis.spin_loops import counts, spins, waits
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
-from triptych.kernel_ir.dialects.device_attribute import device_of
+from triptych.kernel_ir.dialects.kernel_attributes import device_of
 from triptych.kernel_ir.dialects.kernel_operations import (
     body,
+    cluster_of,
     enclosing,
     has,
     has_body,
     is_pure,
     known_block,
     operations,
+    reaches_other_blocks,
 )
+from triptych.kernel_ir.dialects.mma import WARPGROUP_WARPS
 from triptych.kernel_ir.dialects.opdef import Traits
 from triptych.kernel_ir.dialects.simt import BARRIER_ARRIVE
-from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_WARPS
 from triptych.targets.cpu.abi.kernel_functions import (
     COROUTINE_ATTRIBUTE,
     FRAME_ALIGNMENT,

@@ -9,8 +9,15 @@ from __future__ import annotations
 
 from triptych.ir import bindings
 from triptych.ir.handles import Module, Type
-from triptych.ir.modules import append_ir, function, text_constant
-from triptych.ir.signature import Signature, detach_signature, leaves_text, signature_of
+from triptych.ir.modules import (
+    Signature,
+    append_ir,
+    detach_signature,
+    function,
+    leaves_text,
+    signature_of,
+    text_constant,
+)
 from triptych.ir.types import GENERIC_SPACE, is_integer, is_pointer, memory_space, type_text
 from triptych.targets.cpu.abi.abi import FORMATS, QUIET, REFUSE, REFUSE_COUNT, REFUSE_TENSORS, UNFIT, entry_symbol
 from triptych.targets.cpu.calling.calling_python import FAILURE, RAISE_TEXT, raising_call, raising_function

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from triptych.ir import bindings
 from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import Block, Module, Operation, Type
-from triptych.ir.modules import function, operations_named
-from triptych.ir.signature import signature_of
+from triptych.ir.modules import function, operations_named, signature_of
 from triptych.ir.types import type_text
 from triptych.kernel_ir.transforms.narrow_floats.expansion import convert_signature
 from triptych.kernel_ir.transforms.narrow_floats.storage import storage

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from triptych.diagnostics.check_errors import CHECK_ERRORS, unpack
 from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentRangeError, ArgumentTypeError
 from triptych.interop.dlpack import DLTensor
-from triptych.ir.signature import read_leaves
+from triptych.ir.modules import read_leaves
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.abi.abi import (

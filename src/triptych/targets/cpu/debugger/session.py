@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from triptych.metastage.debugger.breakpoint_checks import REACHED
-from triptych.metastage.debugger.breakpoint_setting import break_place
-from triptych.metastage.debugger.breakpoints import SITES, StopSite
+from triptych.metastage.debugger.breakpoints import REACHED, SITES, StopSite, break_place
 from triptych.support.config import config
 from triptych.support.forking import PerProcess
 from triptych.support.tracebacks import is_framework

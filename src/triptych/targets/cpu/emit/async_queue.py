@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from triptych.ir.handles import Attribute, Operation, Value
-from triptych.kernel_ir.dialects.async_order import EARLY, order_of, seed_of
+from triptych.kernel_ir.dialects.kernel_attributes import EARLY, order_of, seed_of
 from triptych.targets.cpu.emit.barrier_state import BULK_GROUPS, PRODUCT_GROUPS, QUEUE, State, when
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import byte_size, element_type
-from triptych.kernel_ir.analysis.addresses import INDEXING, base
-from triptych.kernel_ir.analysis.stack_slots import private_place
+from triptych.kernel_ir.analysis.addresses import INDEXING, base, private_place
 from triptych.kernel_ir.dialects.kernel_operations import all_operands, defining_op, producer
 from triptych.kernel_ir.dialects.tile import MMA
 

@@ -11,9 +11,15 @@ from math import prod
 
 from triptych.ir.handles import Attribute, Module, Operation, Type, Value
 from triptych.ir.types import byte_size
-from triptych.kernel_ir.analysis.clusters import CLUSTER_ATTRIBUTE, cluster_of, reaches_other_blocks
-from triptych.kernel_ir.dialects.device_attribute import device_of
-from triptych.kernel_ir.dialects.kernel_operations import body, contains, known_block
+from triptych.kernel_ir.dialects.kernel_attributes import device_of
+from triptych.kernel_ir.dialects.kernel_operations import (
+    CLUSTER_ATTRIBUTE,
+    body,
+    cluster_of,
+    contains,
+    known_block,
+    reaches_other_blocks,
+)
 from triptych.targets.cpu.abi.abi import BLOCK_MEMORY
 from triptych.targets.cpu.abi.kernel_functions import MEMORY_ATTRIBUTE
 from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT, STACK_BYTES, padded, padded_value

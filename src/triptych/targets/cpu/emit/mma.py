@@ -8,8 +8,8 @@ from hashlib import sha256
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation, Value
 from triptych.ir.location import place_of
+from triptych.kernel_ir.dialects.mma import WARP_MMAS
 from triptych.kernel_ir.dialects.tile import MMA
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
 from triptych.targets.cpu.emit.mma_tiles import function_name, product_functions
 from triptych.targets.cpu.emit.values import StackSlot
 from triptych.targets.cpu.emit.warp import Warp

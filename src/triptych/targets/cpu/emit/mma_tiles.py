@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from string import Template
 
+from triptych.kernel_ir.dialects.mma import WarpMma, elements_per_register
 from triptych.kernel_ir.dialects.tile import WARP_THREADS
-from triptych.kernel_ir.dialects.warp_mma import WarpMma, elements_per_register
 from triptych.layout import Layout, size
 from triptych.targets.cpu.emit.mma_operand_conversion import converted, stored_type
 

@@ -16,8 +16,7 @@ from typing import TypeAlias
 
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import byte_size, count_and_element, element_type
-from triptych.kernel_ir.analysis.addresses import INDEXING
-from triptych.kernel_ir.analysis.stack_slots import private_place
+from triptych.kernel_ir.analysis.addresses import INDEXING, private_place
 from triptych.kernel_ir.analysis.uniformity import UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import defining_op, is_ordered, is_pure, writes
 from triptych.targets.cpu.emit.fma_grouping import SUM, TOGETHER, ForwardedLoad, Groups, groups_of

@@ -9,8 +9,7 @@ from __future__ import annotations
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import int_width
-from triptych.kernel_ir.analysis.addresses import steps
-from triptych.kernel_ir.analysis.signed_extensions import keeps_distances
+from triptych.kernel_ir.analysis.addresses import keeps_distances, steps
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, defining_op, is_inside, is_pure, owner_op
 
 _DIVISIONS = ("arith.div", "arith.rem", "arith.floordiv", "arith.ceildiv")

@@ -13,10 +13,9 @@ from functools import partial
 from triptych.diagnostics.kernel_errors import DivergentBarrierError
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.location import place_of
+from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS, WARPGROUP_WARPS, WIDTHS, WarpgroupMma, elements_per_register
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
-from triptych.kernel_ir.dialects.warp_mma import WIDTHS, elements_per_register
-from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WARPGROUP_WARPS, WarpgroupMma
 from triptych.targets.cpu.abi.host import has_wide_registers
 from triptych.targets.cpu.emit.async_queue import commit_products, defer, wait_for_products
 from triptych.targets.cpu.emit.barrier_state import CONTEXT_BYTES, PRODUCT_WORDS, PROGRESS, State, when

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from triptych.kernel_ir.dialects.mma import DEPTH_BYTES, WARPGROUP_WARPS, WIDTHS, elements_per_register
 from triptych.kernel_ir.dialects.smem_operands import ATOM_ROWS, CHUNK_BYTES, K_MAJOR
 from triptych.kernel_ir.dialects.tile import WARP_THREADS
-from triptych.kernel_ir.dialects.warp_mma import WIDTHS, elements_per_register
-from triptych.kernel_ir.dialects.warpgroup_mma import DEPTH_BYTES, WARPGROUP_WARPS
 from triptych.targets.cpu.emit.mma_operand_conversion import converted, stored_type
 from triptych.targets.cpu.emit.text_lines import Lines
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from triptych.ir.signature import leaves_text, read_leaves
+from triptych.ir.modules import leaves_text, read_leaves
 from triptych.stages import Leaf, Memory
 from triptych.targets.cpu.calling.scalars import SCALARS, BoundaryScalar
 from triptych.targets.cpu.export.codes import ABI_VERSION

@@ -9,7 +9,7 @@ from __future__ import annotations
 from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Value
 from triptych.ir.modules import append_ir, operations_named
-from triptych.ir.rewriting import Replacement, Rule, replace_each
+from triptych.ir.passes import Replacement, Rule, replace_each
 
 _FUNCTIONS = {"math.expm1": "expm1", "math.log1p": "log1p"}
 INEXACT = frozenset(_FUNCTIONS)

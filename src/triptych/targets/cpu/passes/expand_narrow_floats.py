@@ -9,7 +9,7 @@ from __future__ import annotations
 from triptych.ir.handles import Module, Operation
 from triptych.ir.types import element_type, is_float
 from triptych.kernel_ir.transforms.narrow_floats.expansion import expand_narrow_floats as expand
-from triptych.kernel_ir.transforms.narrow_floats.machine import FloatMachine
+from triptych.kernel_ir.transforms.narrow_floats.operations import FloatMachine
 from triptych.support.float_formats import SATURATE
 from triptych.targets.cpu.calling.float_boundary import widen_boundary
 

@@ -13,8 +13,8 @@ from triptych.ir.handles import Block, Module, Operation
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.addresses import AddressForms
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, is_pure, operations
+from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS
 from triptych.kernel_ir.dialects.tile import WGMMA
-from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS
 
 _DEEPEST = 256
 """Of k: A is packed on the stack, 64 rows of 4 bytes for each."""

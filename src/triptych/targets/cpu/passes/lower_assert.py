@@ -16,8 +16,7 @@ from triptych.ir.builder import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE, Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.location import place_of
-from triptych.ir.modules import append_ir, operations_named, symbols, text_constant
-from triptych.ir.signature import signature_of
+from triptych.ir.modules import append_ir, operations_named, signature_of, symbols, text_constant
 from triptych.targets.cpu.abi.abi import FAIL, FORMATS, KERNEL_FAULT, KERNEL_FAULT_DECLARATION, STOPPING
 from triptych.targets.cpu.abi.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
 from triptych.targets.cpu.calling.calling_python import FAILURE, RAISE, RAISE_TEXT, raising_function

@@ -19,8 +19,8 @@ from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import append_ir, callee, function, operations_named, symbols, text_constant
 from triptych.ir.types import type_text
-from triptych.kernel_ir.analysis.clusters import CLUSTER_ATTRIBUTE
 from triptych.kernel_ir.dialects.check import TABLE_ATTRIBUTE
+from triptych.kernel_ir.dialects.kernel_operations import CLUSTER_ATTRIBUTE
 from triptych.targets.cpu.abi.abi import CHECK_DISCARD, LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
 from triptych.targets.cpu.abi.kernel_functions import (
     BLOCKS,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from triptych.ir.handles import Module, Type, Value
 from triptych.ir.modules import operations_named
-from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import byte_size, count_and_element
-from triptych.kernel_ir.analysis.stack_slots import is_private
+from triptych.kernel_ir.analysis.addresses import is_private
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
 
 _SCOPED = ("llvm.fence", "llvm.atomicrmw", "llvm.cmpxchg")

@@ -19,8 +19,8 @@ from triptych.ir.modules import kernels, operations_named
 from triptych.ir.types import type_text
 from triptych.kernel_ir.analysis.addresses import INDEXING
 from triptych.kernel_ir.dialects.kernel_operations import defining_op, owner_op, pointee, producer
-from triptych.kernel_ir.transforms.narrow_floats.constants import stored_constant
 from triptych.kernel_ir.transforms.narrow_floats.rounding import widen_bits
+from triptych.kernel_ir.transforms.narrow_floats.storage import stored_constant
 from triptych.support.float_formats import FLOAT_FORMATS
 
 _FORMAT = FLOAT_FORMATS["bf16"]

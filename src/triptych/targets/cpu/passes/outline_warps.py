@@ -11,7 +11,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import callee, operations_named, symbols
 from triptych.kernel_ir.dialects.kernel_operations import defining_op, producer
-from triptych.kernel_ir.transforms.loop_hints import CARRIED
+from triptych.kernel_ir.transforms.loop_passes import CARRIED
 from triptych.targets.cpu.abi.abi import BLOCK_MEMORY
 from triptych.targets.cpu.abi.kernel_functions import BLOCKS, WARPS
 

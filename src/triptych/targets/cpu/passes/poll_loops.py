@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
-from triptych.ir.modules import append_ir, callee, function, operations_named
-from triptych.ir.signature import signature_of
+from triptych.ir.modules import append_ir, callee, function, operations_named, signature_of
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, inner, is_pure, operations, walk
 from triptych.targets.cpu.abi.abi import LAUNCH
 from triptych.targets.cpu.abi.status import check_status

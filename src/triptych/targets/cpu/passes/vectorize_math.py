@@ -18,7 +18,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, element_and_lanes
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import may_approximate
 from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow
 from triptych.support.float_formats import FLOAT_FORMATS

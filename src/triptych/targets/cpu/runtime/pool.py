@@ -24,9 +24,9 @@ from typing import TypeVar
 from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request
 from triptych.support.config import config
+from triptych.support.errors import TriptychWarning
 from triptych.support.processors import processors
 from triptych.support.stacks import start_thread
-from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.abi.abi import (
     BLOCK_MEMORY,
     KERNEL_FAULT,

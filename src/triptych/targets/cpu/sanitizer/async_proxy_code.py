@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_WARPS
+from triptych.kernel_ir.dialects.mma import WARPGROUP_WARPS
 from triptych.sanitizer.findings import Kind
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.finding_code import RECORD

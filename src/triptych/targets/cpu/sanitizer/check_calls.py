@@ -21,8 +21,8 @@ from triptych.kernel_ir.dialects.check import (
     SITE_ATTRIBUTE,
     STEPS_ATTRIBUTE,
 )
+from triptych.kernel_ir.dialects.mma import WARPGROUP_WARPS
 from triptych.kernel_ir.dialects.tile import WGMMA_COMMIT, WGMMA_STEPS, WGMMA_WAIT
-from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_WARPS
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder

@@ -26,6 +26,7 @@ from triptych.ir.types import int_width
 from triptych.kernel_ir.analysis.addresses import AddressForms, step, steps
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS, CHECKS_ATTRIBUTE, STEPS_ATTRIBUTE
 from triptych.kernel_ir.dialects.kernel_operations import (
+    DEFINITIONS,
     body,
     constant_of,
     defining_op,
@@ -36,7 +37,6 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 )
 from triptych.kernel_ir.dialects.simt import PREFETCH
 from triptych.kernel_ir.dialects.tile import MMA
-from triptych.kernel_ir.dialects.traits import DEFINITIONS
 from triptych.sanitizer.checkers import BOUNDS, checkers
 from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT
 from triptych.targets.cpu.emit.peeling import FirstIteration

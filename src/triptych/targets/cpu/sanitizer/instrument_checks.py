@@ -29,8 +29,7 @@ from triptych.ir.types import (
     is_float,
     memory_space,
 )
-from triptych.kernel_ir.analysis.clusters import cluster_of, reaches_other_blocks
-from triptych.kernel_ir.analysis.stack_slots import is_in_arrays
+from triptych.kernel_ir.analysis.addresses import is_in_arrays
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import (
     CHECK,
@@ -43,17 +42,25 @@ from triptych.kernel_ir.dialects.check import (
     SITE_ATTRIBUTE,
     TABLE_ATTRIBUTE,
 )
-from triptych.kernel_ir.dialects.device_attribute import device_of
-from triptych.kernel_ir.dialects.kernel_operations import access_alignment, enclosing, known_block, walk
+from triptych.kernel_ir.dialects.kernel_attributes import PARTS_ATTRIBUTE, device_of
+from triptych.kernel_ir.dialects.kernel_operations import (
+    access_alignment,
+    cluster_of,
+    definition_of,
+    enclosing,
+    is_described,
+    known_block,
+    reaches_other_blocks,
+    traits,
+    walk,
+)
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES
 from triptych.kernel_ir.dialects.opdef import OpDef, Scope
-from triptych.kernel_ir.dialects.smem_symbols import PARTS_ATTRIBUTE
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX
-from triptych.kernel_ir.dialects.traits import definition_of, is_described, traits
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, GLOBAL, INIT, RACES, checkers, suppressed
 from triptych.sanitizer.findings import note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychWarning
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT
 from triptych.targets.cpu.abi.status import check_status
 from triptych.targets.cpu.sanitizer import shadow_layout as at

@@ -13,12 +13,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from triptych.ir.handles import Operation, Value
-from triptych.kernel_ir.analysis.addresses import base
-from triptych.kernel_ir.analysis.stack_slots import is_array, sources
+from triptych.kernel_ir.analysis.addresses import base, is_array, sources
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import CHECK_CALL
-from triptych.kernel_ir.dialects.kernel_operations import body, defining_op, enclosing, walk
-from triptych.kernel_ir.dialects.traits import is_described, traits
+from triptych.kernel_ir.dialects.kernel_operations import body, defining_op, enclosing, is_described, traits, walk
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL, Call
 
 _BARRIERS = frozenset(

@@ -22,7 +22,7 @@ from triptych.sanitizer.pipeline_protocol import (
     explanation,
     store_explanation,
 )
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychWarning
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.abi.system import system
 from triptych.targets.cpu.runtime.kept_object import kept_object

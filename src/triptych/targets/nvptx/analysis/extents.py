@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from triptych.ir import bindings
 from triptych.ir.handles import Block, Module, Value
 from triptych.ir.launch import Launch
-from triptych.ir.modules import function
-from triptych.ir.signature import Signature
+from triptych.ir.modules import Signature, function
 from triptych.stages import Leaf
 
 

@@ -17,7 +17,7 @@ from triptych.ir.handles import Attribute, Operation
 from triptych.ir.types import is_integer
 from triptych.kernel_ir.dialects import simt, tile
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
+from triptych.kernel_ir.dialects.mma import WARP_MMAS
 
 Attributes = Mapping[str, Attribute | str]
 """By name: MLIR text, or an attribute of the operation as it is."""

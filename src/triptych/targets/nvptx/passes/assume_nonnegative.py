@@ -10,7 +10,7 @@ from __future__ import annotations
 from triptych.ir import bindings
 from triptych.ir.handles import Module, Operation, Type
 from triptych.ir.launch import launches
-from triptych.ir.signature import signature_of
+from triptych.ir.modules import signature_of
 from triptych.ir.types import int_width, type_text
 from triptych.targets.nvptx.analysis.extents import extents_given
 from triptych.targets.nvptx.analysis.kernels import kernels

@@ -17,8 +17,8 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.kernel_operations import producer
+from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma
 from triptych.kernel_ir.dialects.tile import MMA
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture
 

@@ -20,10 +20,10 @@ from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import SHARED_SPACE, memory_space
 from triptych.kernel_ir.dialects.kernel_operations import producer
+from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.kernel_ir.dialects.opdef import WgmmaStep
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
-from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 _MOST_GROUPS = 8

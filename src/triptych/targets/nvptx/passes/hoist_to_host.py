@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.launch import launches
-from triptych.ir.modules import operations_named
-from triptych.ir.signature import signature_of
+from triptych.ir.modules import operations_named, signature_of
 from triptych.kernel_ir.dialects.kernel_operations import enclosing, known_block
 from triptych.targets.nvptx.analysis.extents import extents_given
 from triptych.targets.nvptx.analysis.host_expressions import Expression, HostSide

@@ -14,7 +14,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
-from triptych.ir.rewriting import Replacement, Rule, replace_each
+from triptych.ir.passes import Replacement, Rule, replace_each
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space, pointer_to, type_text
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.tile import (

@@ -16,7 +16,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import builder_before
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import int_width
 from triptych.targets.nvptx.analysis.host_expressions import ARGUMENT, Expression, HostSide
 from triptych.targets.nvptx.analysis.kernels import kernels

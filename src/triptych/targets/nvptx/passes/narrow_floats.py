@@ -19,9 +19,8 @@ from triptych.ir.expressions import Expression, gather, select, vector_type
 from triptych.ir.handles import Module, Operation
 from triptych.ir.types import element_type, is_integer
 from triptych.kernel_ir.transforms.narrow_floats.expansion import expand_narrow_floats
-from triptych.kernel_ir.transforms.narrow_floats.machine import FloatMachine
-from triptych.kernel_ir.transforms.narrow_floats.packed_bits import pack, unpack
-from triptych.kernel_ir.transforms.narrow_floats.rounding import clamped, overflows
+from triptych.kernel_ir.transforms.narrow_floats.operations import FloatMachine
+from triptych.kernel_ir.transforms.narrow_floats.rounding import clamped, overflows, pack, unpack
 from triptych.support.float_formats import SATURATE, FloatFormat
 from triptych.targets.nvptx.description.architectures import Architecture
 

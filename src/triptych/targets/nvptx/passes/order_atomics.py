@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import CLUSTER_SPACE, GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, memory_space, type_text
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture

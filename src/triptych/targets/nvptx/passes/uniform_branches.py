@@ -13,9 +13,15 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
-from triptych.kernel_ir.dialects.kernel_operations import defining_op, enclosing, known_block, producer, walk
+from triptych.kernel_ir.dialects.kernel_operations import (
+    defining_op,
+    enclosing,
+    is_described,
+    known_block,
+    producer,
+    walk,
+)
 from triptych.kernel_ir.dialects.simt import SIMT
-from triptych.kernel_ir.dialects.traits import is_described
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import WARP
 

@@ -10,7 +10,7 @@ from triptych.ir import bindings
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
-from triptych.kernel_ir.transforms.loop_hints import CARRIED
+from triptych.kernel_ir.transforms.loop_passes import CARRIED
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 ARRAYS = frozenset({"llvm.alloca"})

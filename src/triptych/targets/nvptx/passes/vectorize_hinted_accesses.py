@@ -14,8 +14,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import is_vector
-from triptych.kernel_ir.analysis.addresses import AddressForms
-from triptych.kernel_ir.analysis.stack_slots import private_place
+from triptych.kernel_ir.analysis.addresses import AddressForms, private_place
 from triptych.kernel_ir.dialects.kernel_operations import is_pure, operations
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.memory_types import bits_of

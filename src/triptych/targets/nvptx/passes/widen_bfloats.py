@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from triptych.ir.handles import Module, Value
 from triptych.ir.modules import operations_named
-from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import count_and_element, lanes
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
 from triptych.targets.nvptx.analysis.kernels import kernels

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from triptych.support.config import config
+from triptych.support.errors import PerformanceWarning
 from triptych.support.source import Span
-from triptych.support.warnings import PerformanceWarning
 from triptych.targets.nvptx.report.usage import Usage
 
 _shown: dict[str, dict[Any, Any]] = defaultdict(dict)

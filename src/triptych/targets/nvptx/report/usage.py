@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from triptych.support.exact_fields import from_dict_strict
+from triptych.support.serialization import from_dict_strict
 from triptych.support.source import Span
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.report.resources import Resources

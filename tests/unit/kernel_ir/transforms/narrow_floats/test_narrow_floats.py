@@ -10,8 +10,7 @@ import pytest
 import triptych as tt
 from tests.unit.targets.build import function, traced
 from triptych.ir.errors import LoweringError
-from triptych.ir.modules import copy_module
-from triptych.ir.signature import Signature, attach_signature
+from triptych.ir.modules import Signature, attach_signature, copy_module
 from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
 

@@ -17,7 +17,7 @@ from tests.support.dialogues import PROMPT, Dialogue, dialogue
 from triptych import cute
 from triptych.diagnostics.runtime_errors import OutOfBoundsError
 from triptych.support.config import override
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychWarning
 from triptych.targets.cpu.debugger.lower_stops import STOPS
 
 __all__ = ["dialogue"]

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.llvm.bridge import to_llvm_ir
 from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.passes import run_passes
+from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.kernel_ir.dialects.tile import WARP_THREADS as WARP
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.layout import Layout
 from triptych.stages import PassSpec
 from triptych.targets.cpu.emit.mma_tiles import function_name, product_functions, values

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import product
 
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.targets.cpu.emit.tma_functions import LOAD, STORE, BoxCopy, box_function
 
 _JOINED = ("add", "min", "max")

@@ -11,14 +11,13 @@ import pytest
 
 from tests.unit.targets.cpu.emit.test_mma_tiles import PASSES, TYPES, numbers
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.llvm.bridge import to_llvm_ir
 from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.passes import run_passes
+from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS, WarpgroupMma, elements_per_register
 from triptych.kernel_ir.dialects.smem_operands import K_MAJOR, MN_MAJOR, byte_swizzle, smem_atom, smem_operand
-from triptych.kernel_ir.dialects.warp_mma import elements_per_register
-from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.layout import Layout, slice_and_offset, tile_to_shape, zipped_divide
 from triptych.stages import PassSpec
 from triptych.targets.cpu.emit.mma_tiles import values

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.targets.cpu.passes.call_libm import call_libm
 
 

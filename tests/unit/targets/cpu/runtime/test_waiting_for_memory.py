@@ -14,7 +14,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.diagnostics.kernel_errors import DeadlockError
-from triptych.support.warnings import TriptychWarning
+from triptych.support.errors import TriptychWarning
 from triptych.targets.cpu.runtime import pool as outside_writers
 
 arch = cute.arch

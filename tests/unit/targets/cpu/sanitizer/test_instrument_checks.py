@@ -10,7 +10,7 @@ import triptych as tt
 from tests.passes.running import parsed
 from triptych import cute
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS, CHECK_PLACE, CHECK_SYNC, CHECKS_ATTRIBUTE
-from triptych.kernel_ir.dialects.smem_symbols import PARTS_ATTRIBUTE
+from triptych.kernel_ir.dialects.kernel_attributes import PARTS_ATTRIBUTE
 from triptych.sanitizer.finding_errors import RaceError, SameValueWarning, UninitialisedReadError
 from triptych.sanitizer.findings import collecting
 from triptych.support.config import override

@@ -9,9 +9,8 @@ import pytest
 from tests.ir.filecheck import check, directives
 from tests.passes.running import kernel, parsed
 from triptych.ir.launch import launches
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import Signature, operations_named
 from triptych.ir.passes import verify
-from triptych.ir.signature import Signature
 from triptych.kernel_ir.dialects.kernel_operations import walk
 from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.nvptx.analysis.extents import extents_given

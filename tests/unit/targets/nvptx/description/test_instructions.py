@@ -17,7 +17,7 @@ EMITTING = (
     "cute/**/*.py",
     "frontends/ptx/*.py",
     "metastage/**/*.py",
-    "ir/device_module.py",
+    "ir/modules.py",
 )
 NAME = re.compile(r'"((?:simt|tile|gpu|llvm)\.[a-z][\w.]*)"')
 NO_INSTRUCTIONS = {

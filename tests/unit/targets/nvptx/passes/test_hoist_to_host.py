@@ -17,9 +17,8 @@ from tests.unit.targets.nvptx.programs import matrix, vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.diagnostics.runtime_errors import DivisionByZeroError
-from triptych.ir.modules import SerializedModule, copy_module, operations_named
+from triptych.ir.modules import SerializedModule, Signature, attach_signature, copy_module, operations_named
 from triptych.ir.passes import run_passes
-from triptych.ir.signature import Signature, attach_signature
 from triptych.kernel_ir.transforms.divisor_checks import place_divisor_checks
 from triptych.objectstage.codegen import codegen, load
 from triptych.objectstage.lower import lower

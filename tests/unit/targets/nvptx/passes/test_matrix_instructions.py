@@ -11,10 +11,10 @@ import pytest
 
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.modules import SerializedModule
+from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
-from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.layout import Layout, size
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.targets.nvptx.fake_driver import FakeDriver, needs_compiler
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.ir import bindings
-from triptych.ir.context import context
+from triptych.ir.bindings import context
 from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.objectstage.codegen import codegen

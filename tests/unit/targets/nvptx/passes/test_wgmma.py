@@ -10,7 +10,7 @@ import pytest
 from tests.unit.targets.nvptx.asynchronous import compiled
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych.stages import Compiled
-from triptych.support.warnings import PerformanceWarning
+from triptych.support.errors import PerformanceWarning
 from triptych.targets.nvptx.passes import bound_launches
 
 pytestmark = needs_assembler

@@ -17,7 +17,7 @@ from triptych import cute
 from triptych.cute.nvgpu import CopyUniversalOp
 from triptych.cute.runtime import FakeTensor, make_fake_tensor
 from triptych.support.config import override
-from triptych.support.warnings import PerformanceWarning
+from triptych.support.errors import PerformanceWarning
 from triptych.targets.nvptx.report import performance_warnings
 
 pytestmark = needs_assembler

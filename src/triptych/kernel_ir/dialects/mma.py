@@ -1,0 +1,155 @@
+"""Matrix instructions of a warp and of a warpgroup: D = A * B + C on a small tile that lies in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from triptych.layout import Layout
+from triptych.support.forking import lazy
+
+REGISTER_BITS = 32
+WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "f32": 32, "s32": 32}
+"""Bits of the element types."""
+
+
+@dataclass(frozen=True)
+class WarpMma:
+    """One instruction. Tiles are A (m, k), B (n, k), and C and D (m, n)."""
+
+    shape_mnk: tuple[int, int, int]
+    a: str
+    b: str
+    accumulator: str
+    since: int
+    """The first generation of GPUs that has it."""
+
+    @property
+    def name(self) -> str:
+        """Its name in modules: shape and types as PTX writes them, D A B C."""
+        m, n, k = self.shape_mnk
+        return f"m{m}n{n}k{k}.{self.accumulator}.{self.a}.{self.b}.{self.accumulator}"
+
+    @lazy
+    def tv_a(self) -> Layout:
+        """(thread, value) -> m + M * k."""
+        m, _, k = self.shape_mnk
+        return _thread_value_layout(m, k, elements_per_register(self.a))
+
+    @lazy
+    def tv_b(self) -> Layout:
+        """(thread, value) -> n + N * k."""
+        _, n, k = self.shape_mnk
+        return _thread_value_layout(n, k, elements_per_register(self.b))
+
+    @lazy
+    def tv_c(self) -> Layout:
+        """(thread, value) -> m + M * n."""
+        m, n, _ = self.shape_mnk
+        return _thread_value_layout(m, n, 2)
+
+
+def elements_per_register(kind: str) -> int:
+    """How many elements of a type one register holds."""
+    return REGISTER_BITS // WIDTHS[kind]
+
+
+def _thread_value_layout(rows: int, columns: int, together: int) -> Layout:
+    """Eight rows for each group of four threads; a thread has `together` columns side by side, then further rows, then
+    the columns after those of the whole group."""
+    wide = 4 * together
+    counts = (together, rows // 8, columns // wide)
+    strides = (rows, 8, rows * wide)
+    kept = [(count, stride) for count, stride in zip(counts, strides, strict=True) if count > 1]
+    shape, stride = zip(*kept, strict=True) if kept else ((1,), (0,))
+    if len(shape) == 1:
+        return Layout(((4, 8), shape[0]), ((rows * together, 1), stride[0]))
+    return Layout(((4, 8), shape), ((rows * together, 1), stride))
+
+
+def _instructions() -> tuple[WarpMma, ...]:
+    halves = [WarpMma((16, 8, k), kind, kind, "f32", 80) for kind in ("f16", "bf16") for k in (8, 16)]
+    halves += [WarpMma((16, 8, k), "f16", "f16", "f16", 80) for k in (8, 16)]
+    tf32 = [WarpMma((16, 8, k), "tf32", "tf32", "f32", 80) for k in (4, 8)]
+    bytes_ = [WarpMma((16, 8, k), a, b, "s32", 80) for a in ("s8", "u8") for b in ("s8", "u8") for k in (16, 32)]
+    fp8 = [WarpMma((16, 8, 32), a, b, "f32", 89) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")]
+    return (*halves, *tf32, *bytes_, *fp8)
+
+
+WARP_MMAS = {instruction.name: instruction for instruction in _instructions()}
+"""Every instruction by its name."""
+
+WARPGROUP_WARPS = 4
+WARPGROUP_THREADS = 128
+ROWS = 64
+"""M of every instruction."""
+DEPTH_BYTES = 32
+"""What an instruction takes of a row of A, or of B: K elements."""
+
+
+@dataclass(frozen=True)
+class WarpgroupMma:
+    """One instruction. Tiles are A (m, k), B (n, k), and D (m, n)."""
+
+    shape_mnk: tuple[int, int, int]
+    a: str
+    b: str
+    accumulator: str
+
+    @property
+    def name(self) -> str:
+        """Its name in modules: shape and types as PTX writes them, D A B."""
+        m, n, k = self.shape_mnk
+        return f"m{m}n{n}k{k}.{self.accumulator}.{self.a}.{self.b}"
+
+    @property
+    def transposes(self) -> bool:
+        """Whether operands in shared memory may be contiguous along M or N."""
+        return WIDTHS[self.a] == 16
+
+    @lazy
+    def tv_c(self) -> Layout:
+        """(thread, value) -> m + 64 * n."""
+        return _warpgroup_thread_value_layout(self.shape_mnk[1], 2)
+
+    @lazy
+    def tv_a(self) -> Layout:
+        """(thread, value) -> m + 64 * k for A in registers."""
+        return _warpgroup_thread_value_layout(self.shape_mnk[2], elements_per_register(self.a))
+
+    @lazy
+    def tv_shared_a(self) -> Layout:
+        """(thread, value) -> m + 64 * k for A in shared memory."""
+        m, _, k = self.shape_mnk
+        return Layout((WARPGROUP_THREADS, (m, k)), (0, (1, m)))
+
+    @lazy
+    def tv_shared_b(self) -> Layout:
+        """(thread, value) -> n + N * k."""
+        _, n, k = self.shape_mnk
+        return Layout((WARPGROUP_THREADS, (n, k)), (0, (1, n)))
+
+
+def _warpgroup_thread_value_layout(columns: int, together: int) -> Layout:
+    """Sixteen rows for each warp and eight for each group of four threads of it; a thread has `together` columns side
+    by side, then the row eight further, then the columns after those of the whole group."""
+    wide = 4 * together
+    counts, strides = (together, 2, columns // wide), (ROWS, 8, ROWS * wide)
+    first = 1 if together == 1 else 0  # elements as wide as a register have no neighbours in it
+    return Layout(((4, 8, 4), counts[first:]), ((ROWS * together, 1, 16), strides[first:]))
+
+
+def _warpgroup_instructions() -> Iterator[WarpgroupMma]:
+    columns = range(8, 257, 8)
+    fp8 = ("e4m3", "e5m2")
+    kinds = [("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"), ("tf32", "tf32", "f32")]
+    kinds += [(a, b, accumulator) for a in fp8 for b in fp8 for accumulator in ("f32", "f16")]
+    for a, b, accumulator in kinds:
+        depth = DEPTH_BYTES * 8 // WIDTHS[a]
+        yield from (WarpgroupMma((ROWS, n, depth), a, b, accumulator) for n in columns)
+    for a, b in ((a, b) for a in ("s8", "u8") for b in ("s8", "u8")):
+        yield from (WarpgroupMma((ROWS, n, DEPTH_BYTES), a, b, "s32") for n in columns if n in (8, 24) or n % 16 == 0)
+
+
+WARPGROUP_MMAS = {instruction.name: instruction for instruction in _warpgroup_instructions()}
+"""Every instruction by its name."""
