@@ -24,8 +24,7 @@ import numpy as np
 
 from tests.support.gemm_steps import STEPS, gemm, operand_of, small_integers
 from triptych.support.config import override
-from triptych.targets.nvptx.report.machine_code import machine_instructions
-from triptych.targets.nvptx.report.sass_loops import loops
+from triptych.targets.nvptx.report.machine_code import loops, machine_instructions
 from triptych.workbench.commands.compile_only import compiling_only
 
 TARGET = "nvptx:sm_90a"

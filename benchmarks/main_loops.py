@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.targets.nvptx.report.sass_loops import Loop, loops
+from triptych.targets.nvptx.report.machine_code import Loop, loops
 
 
 @dataclass(frozen=True, slots=True)

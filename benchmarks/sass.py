@@ -38,7 +38,7 @@ from benchmarks.sass_programs.arguments import PORTS
 from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES, Program, example
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.description.errors import ArchitectureError
-from triptych.targets.nvptx.report.instruction_counts import instruction_counts
+from triptych.targets.nvptx.report.machine_code import instruction_counts
 
 
 @dataclass(frozen=True, slots=True)

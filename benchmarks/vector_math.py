@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.report import Row, run
 from tests.support.float_oracles import ORACLES, Array, errors, expected
 from tests.support.vector_kernels import ARITIES, Kernel, Operation, compiled
-from triptych.targets.cpu.passes.vectorize_math import FORMULAS
+from triptych.targets.cpu.passes.lower_math import FORMULAS
 
 RANGES = {
     "acos": (-1, 1),

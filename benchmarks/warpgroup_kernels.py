@@ -30,8 +30,7 @@ from triptych.compat import activate
 from triptych.driver.listeners import LOGGER
 from triptych.stages import Compiled
 from triptych.support.config import override
-from triptych.targets.nvptx.report.machine_code import machine_instructions
-from triptych.targets.nvptx.report.sass_loops import loops
+from triptych.targets.nvptx.report.machine_code import loops, machine_instructions
 from triptych.workbench.commands.compile_only import compiling_only
 
 TARGET = "nvptx:sm_90a"

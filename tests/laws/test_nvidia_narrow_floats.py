@@ -16,7 +16,7 @@ from tests.laws.floats.nvidia_instructions import FORMATS, EmulatedFloats
 from tests.laws.floats.oracles import interesting, numbers, patterns, rounded, same
 from tests.laws.test_narrow_floats import check, convert, without_ml_dtypes_exceptions
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.passes import expand_narrow_floats
+from triptych.targets.cpu.passes import narrow_floats
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 
 SATURATE = "{triptych.saturate}"
@@ -28,7 +28,7 @@ lanes_even_and_odd = pytest.mark.parametrize("lanes", [None, 1, 16])
 def architecture(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The CPU expands as the architecture would."""
     machine = EmulatedFloats(ARCHITECTURES[request.param])
-    monkeypatch.setattr(expand_narrow_floats, "CpuFloats", lambda: machine)
+    monkeypatch.setattr(narrow_floats, "CpuFloats", lambda: machine)
     elementwise.cache_clear()
     yield
     elementwise.cache_clear()

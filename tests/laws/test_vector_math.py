@@ -19,7 +19,7 @@ from triptych.ir.llvm.object_file import undefined_symbols
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named, symbols
 from triptych.ir.passes import verify
-from triptych.targets.cpu.passes.vectorize_math import FORMULAS, vectorize_math
+from triptych.targets.cpu.passes.lower_math import FORMULAS, vectorize_math
 
 ULPS = {name.removeprefix("math."): formula.ulps for name, formula in FORMULAS.items()}
 BINARY = [name for name, (operands, _) in ARITIES.items() if operands == 2]

@@ -7,7 +7,7 @@ from typing import Any
 from tests.passes.running import checked, kernel, lowered_kernel
 from triptych.ir.modules import Signature, attach_signature
 from triptych.stages import Leaf, Memory, SymbolicExtent
-from triptych.targets.nvptx.passes.assume_nonnegative import assume_nonnegative, mark_extents
+from triptych.targets.nvptx.passes.launch_bounds import assume_nonnegative, mark_extents
 
 TENSOR = Memory(space=1, alignment=4, shape=("n",), stride=("1",), unknowns=(SymbolicExtent("n", 32),))
 HOST = """

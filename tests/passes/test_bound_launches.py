@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.passes.running import checked, kernel
-from triptych.targets.nvptx.passes.bound_launches import bound_launches
+from triptych.targets.nvptx.passes.launch_bounds import bound_launches
 
 HINTS = "attributes {triptych.max_number_threads = 256 : i32, triptych.min_blocks_per_mp = 2 : i32}"
 

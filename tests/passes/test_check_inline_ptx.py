@@ -6,7 +6,7 @@ import pytest
 
 from tests.passes.running import checked, kernel, parsed
 from triptych.ir.errors import LoweringError
-from triptych.targets.nvptx.passes.check_inline_ptx import check_inline_ptx
+from triptych.targets.nvptx.passes.inline_ptx import check_inline_ptx
 
 NONE, ONE, TWO = "", "i32", "!llvm.struct<(i32, f32)>"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.passes.running import kernel, parsed
 from triptych.ir.errors import LoweringError
-from triptych.targets.cpu.passes.check_launch import check_launch
+from triptych.targets.cpu.passes.lower_launch import check_launch
 
 HOST = """
 func.func @host() {

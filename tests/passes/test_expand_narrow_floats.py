@@ -8,7 +8,7 @@ import pytest
 
 from tests.passes.running import checked
 from triptych.ir.modules import Signature, attach_signature
-from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
+from triptych.targets.cpu.passes.narrow_floats import expand_narrow_floats
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.passes.narrow_floats import expanding
 

@@ -1,6 +1,6 @@
 """`hoist-to-host`: leading checks that only arguments decide, and reciprocals of divisors, move to the host.
 
-Finding them is the work of `host_expressions` and `floor_divisions`.
+Finding them is the work of `host_expressions` and `patterns`.
 """
 
 from __future__ import annotations

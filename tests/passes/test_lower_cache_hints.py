@@ -6,7 +6,7 @@ import pytest
 
 from tests.passes.running import checked, kernel, parsed
 from triptych.ir.errors import LoweringError
-from triptych.targets.nvptx.passes.lower_cache_hints import lower_cache_hints
+from triptych.targets.nvptx.passes.cache_hints import lower_cache_hints
 
 CG, EVICT = 'triptych.cache = "cg"', 'triptych.cache = "L1::evict_last"'
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.passes.running import checked, kernel
-from triptych.targets.nvptx.passes.magic_division import magic_division
+from triptych.targets.nvptx.passes.hoist_to_host import magic_division
 
 ARGUMENTS = "%p: !llvm.ptr<1>, %n: i32, %d: i32, %m: i32, %l: i32"
 MARK = "{triptych.reciprocal = array<i32: 2, 3, 4>}"

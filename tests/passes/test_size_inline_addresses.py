@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked, lowered_kernel
-from triptych.targets.nvptx.passes.size_inline_addresses import size_inline_addresses
+from triptych.targets.nvptx.passes.inline_ptx import size_inline_addresses
 
 
 def inline(constraints: str, operands: str, kinds: str, results: str = "()", space: int = 3) -> str:

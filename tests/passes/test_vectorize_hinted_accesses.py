@@ -9,7 +9,7 @@ import pytest
 from tests.passes.running import checked, kernel
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.description.errors import AssemblerError, MissingToolError
-from triptych.targets.nvptx.passes import vectorize_hinted_accesses as tested
+from triptych.targets.nvptx.passes import cache_hints as tested
 
 NEW = ARCHITECTURES["sm_100a"]
 ARGUMENTS = "%p: !llvm.ptr<1>, %q: !llvm.ptr<1>, %i: i64, %n: i32, %v: vector<4xf32>, %w: vector<4xf32>"

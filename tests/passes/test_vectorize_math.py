@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked
-from triptych.targets.cpu.passes.call_libm import INEXACT, call_libm
-from triptych.targets.cpu.passes.vectorize_math import FORMULAS, vectorize_math
+from triptych.targets.cpu.passes.lower_math import FORMULAS, INEXACT, call_libm, vectorize_math
 
 
 def program(name: str, kind: str, flags: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.nvptx.passes.widen_bfloats import widen_bfloats
+from triptych.targets.nvptx.passes.narrow_floats import widen_bfloats
 
 
 def widening(source: str, result: str) -> str:

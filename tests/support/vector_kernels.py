@@ -17,8 +17,8 @@ from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.passes import run_passes
 from triptych.stages import PassSpec
-from triptych.targets.cpu.passes.vectorize_math import vectorize_math
-from triptych.targets.cpu.runtime.float16 import with_float_helpers
+from triptych.targets.cpu.passes.lower_math import vectorize_math
+from triptych.targets.cpu.runtime.compiler_builtins import with_float_helpers
 
 Array = npt.NDArray[Any]
 

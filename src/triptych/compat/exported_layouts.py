@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 
 from triptych.support.errors import TriptychError
-from triptych.targets.cpu.export.loaded_functions import OTHER_LAYOUTS
+from triptych.targets.cpu.export.loaded_modules import OTHER_LAYOUTS
 
 
 def install() -> Callable[[], None]:

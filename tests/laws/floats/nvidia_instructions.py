@@ -13,7 +13,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, gather
 from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow, widen
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.passes.expand_narrow_floats import CpuFloats
+from triptych.targets.cpu.passes.narrow_floats import CpuFloats
 from triptych.targets.nvptx.passes.narrow_floats import NvidiaFloats
 
 FORMATS = {

@@ -16,7 +16,7 @@ from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions
-from triptych.targets.cpu.runtime.float16 import with_float_helpers
+from triptych.targets.cpu.runtime.compiler_builtins import with_float_helpers
 
 
 @pytest.mark.parametrize("name", ["malloc", "pow", "snprintf", "main", "strlen", "a.b", "<lambda>", "f g", "ünder"])

@@ -10,7 +10,7 @@ from triptych.objectstage.exports import Export
 from triptych.objectstage.target import Target
 from triptych.stages import Compiled, PassSpec
 from triptych.targets.cpu.abi.abi import entry_symbol
-from triptych.targets.cpu.abi.host import host_info, kind_of_machine
+from triptych.targets.cpu.abi.system import host_info, kind_of_machine
 from triptych.targets.cpu.code_generation import ANY_MACHINE, codegen, deserialize, serialize, start
 from triptych.targets.cpu.loader import load
 

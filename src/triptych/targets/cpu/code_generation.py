@@ -12,8 +12,7 @@ from triptych.objectstage.target import CompileOptions, Serialized
 from triptych.stages import Compiled, Lowered
 from triptych.targets.cpu.calling.python_call import with_python_call
 from triptych.targets.cpu.loader import prepare
-from triptych.targets.cpu.runtime.float16 import with_float_helpers
-from triptych.targets.cpu.runtime.int128 import with_division_helpers
+from triptych.targets.cpu.runtime.compiler_builtins import with_division_helpers, with_float_helpers
 
 OBJECT = "object"
 THIS_MACHINE = Request()

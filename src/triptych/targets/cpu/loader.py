@@ -14,9 +14,15 @@ from triptych.sanitizer.findings import note_launching
 from triptych.stages import Compiled, Loaded, Traced
 from triptych.support.forking import import_late
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT, KERNEL_STOP, LAUNCH
-from triptych.targets.cpu.calling.calling_python import CALLING_FUNCTIONS, PYTHON_WRITER
+from triptych.targets.cpu.calling.calling_python import CALLING_FUNCTIONS, PYTHON_WRITER, write_text
 from triptych.targets.cpu.calling.entry_results import PYTHON_FUNCTIONS
-from triptych.targets.cpu.calling.native_types import is_read_natively
+from triptych.targets.cpu.calling.native_types import (
+    attempting,
+    calling_with_tensors,
+    calling_with_views,
+    is_read_natively,
+    refused,
+)
 from triptych.targets.cpu.calling.python_call import (
     PYTHON_CALL,
     PYTHON_CALL_FUNCTIONS,
@@ -24,8 +30,6 @@ from triptych.targets.cpu.calling.python_call import (
     python_function,
 )
 from triptych.targets.cpu.calling.raising import RAISING
-from triptych.targets.cpu.calling.tensor_calls import attempting, calling_with_tensors, calling_with_views, refused
-from triptych.targets.cpu.calling.writing import write_text
 from triptych.targets.cpu.runtime.pool import pool_symbols
 
 _CHECKERS = "triptych.targets.cpu.sanitizer.runtime"

@@ -17,24 +17,21 @@ from triptych.support.forking import import_late
 from triptych.targets.cpu.blocks.vectorize_kernels import vectorize_kernels
 from triptych.targets.cpu.calling.entry import check_signature, write_entry
 from triptych.targets.cpu.debugger.lower_stops import STOPS, lower_stops
-from triptych.targets.cpu.passes.call_libm import INEXACT, call_libm
-from triptych.targets.cpu.passes.check_launch import check_launch
-from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
 from triptych.targets.cpu.passes.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
 from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
 from triptych.targets.cpu.passes.lower_assert import lower_assert
 from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_presplit
-from triptych.targets.cpu.passes.lower_launch import lower_launch
+from triptych.targets.cpu.passes.lower_launch import check_launch, lower_launch
+from triptych.targets.cpu.passes.lower_math import INEXACT, call_libm, vectorize_math
 from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
 from triptych.targets.cpu.passes.lower_print import PRINTS, lower_print
 from triptych.targets.cpu.passes.lower_tensor_maps import MAPS, lower_tensor_maps
-from triptych.targets.cpu.passes.move_bfloat16_as_bits import move_bfloat16_as_bits
+from triptych.targets.cpu.passes.narrow_floats import expand_narrow_floats, move_bfloat16_as_bits
 from triptych.targets.cpu.passes.outline_warps import outline_warps
 from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops
 from triptych.targets.cpu.passes.prefetch_tiles import prefetch_tiles
-from triptych.targets.cpu.passes.vectorize_math import vectorize_math
 
 _OF_MEMORY = (RACES, ASYNC, INIT, GLOBAL, BARRIER_STATISTICS)
 

@@ -9,30 +9,27 @@ from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_l
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.description.architectures import Architecture
-from triptych.targets.nvptx.passes.assume_nonnegative import assume_nonnegative, mark_extents
-from triptych.targets.nvptx.passes.bound_launches import bound_launches
+from triptych.targets.nvptx.passes.cache_hints import joining, lower_cache_hints
 from triptych.targets.nvptx.passes.check_architecture import checking, checking_launches, lacking
-from triptych.targets.nvptx.passes.check_inline_ptx import INLINE, check_inline_ptx
 from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma
 from triptych.targets.nvptx.passes.expand_wgmma import expand_wgmma
-from triptych.targets.nvptx.passes.extract_device_module import extract_device_module
-from triptych.targets.nvptx.passes.hoist_allocas import hoist_allocas
-from triptych.targets.nvptx.passes.hoist_to_host import hoist_to_host
-from triptych.targets.nvptx.passes.lower_cache_hints import lower_cache_hints
-from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import RULES, lower_mbarrier_and_tma
-from triptych.targets.nvptx.passes.lower_simt import lower_simt
-from triptych.targets.nvptx.passes.magic_division import DIVISIONS, magic_division
+from triptych.targets.nvptx.passes.hoist_to_host import DIVISIONS, hoist_to_host, magic_division
+from triptych.targets.nvptx.passes.inline_ptx import INLINE, check_inline_ptx, size_inline_addresses
+from triptych.targets.nvptx.passes.launch_bounds import assume_nonnegative, bound_launches, mark_extents
+from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import (
+    RULES,
+    lower_mbarrier_and_tma,
+    pass_tensor_maps,
+    take_tensor_maps,
+)
+from triptych.targets.nvptx.passes.lower_simt import extract_device_module, lower_simt
 from triptych.targets.nvptx.passes.merge_traps import CALLS, merge_traps
-from triptych.targets.nvptx.passes.narrow_floats import expanding
+from triptych.targets.nvptx.passes.narrow_floats import WIDENINGS, expanding, widen_bfloats
 from triptych.targets.nvptx.passes.order_atomics import UPDATES, ordering
-from triptych.targets.nvptx.passes.pass_tensor_maps import pass_tensor_maps, take_tensor_maps
+from triptych.targets.nvptx.passes.private_arrays import ARRAYS, hoist_allocas, unroll_array_loops
 from triptych.targets.nvptx.passes.select_math import SELECTED, select_math
-from triptych.targets.nvptx.passes.size_inline_addresses import size_inline_addresses
 from triptych.targets.nvptx.passes.split_vectors import split_vectors
 from triptych.targets.nvptx.passes.uniform_branches import TOGETHER, mark_uniform_branches
-from triptych.targets.nvptx.passes.unroll_array_loops import ARRAYS, unroll_array_loops
-from triptych.targets.nvptx.passes.vectorize_hinted_accesses import joining
-from triptych.targets.nvptx.passes.widen_bfloats import WIDENINGS, widen_bfloats
 
 _NOTHING: frozenset[str] = frozenset()
 """What passes add that only remove operations, mark them, or make some that no other looks for."""

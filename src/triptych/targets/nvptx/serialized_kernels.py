@@ -15,9 +15,8 @@ from triptych.objectstage.target import Serialized
 from triptych.stages import Compiled, Lowered
 from triptych.support.config import config
 from triptych.targets.nvptx.description.architectures import Architecture
-from triptych.targets.nvptx.report.performance_warnings import warn_of_slow_code
-from triptych.targets.nvptx.report.usage import Usage, usage_facts, usage_from
-from triptych.targets.nvptx.toolchain.disassembling import disassemble
+from triptych.targets.nvptx.report.usage import Usage, usage_facts, usage_from, warn_of_slow_code
+from triptych.targets.nvptx.toolchain.programs import disassemble
 
 _PTX, _CUBIN = "ptx", "cubin"
 _USAGE = "usage"

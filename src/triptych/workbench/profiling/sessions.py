@@ -15,7 +15,7 @@ from typing import Any
 from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.stages import Compiled, Loaded
 from triptych.support.timeline import LISTENERS, STAGE, Moment, during, now
-from triptych.targets.cpu.runtime.records import Record, are_many, keep_records, take_records
+from triptych.targets.cpu.runtime.pool import Record, are_many, keep_records, take_records
 
 PROCESS = 1
 BLOCKS, LAUNCH, WAIT = "blocks", "launch", "wait"

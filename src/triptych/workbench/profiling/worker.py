@@ -14,8 +14,8 @@ from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Compiled
 from triptych.support.timeline import during
 from triptych.support.tracebacks import in_one_line
-from triptych.targets.nvptx.toolchain.disassembling import disassemble
 from triptych.targets.nvptx.toolchain.locate import find_program
+from triptych.targets.nvptx.toolchain.programs import disassemble
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.measurement.benching import chosen_cases
 from triptych.workbench.measurement.candidate import Hot

@@ -235,7 +235,7 @@ def test_views_and_what_they_view_are_counted_together(way: str) -> None:
 def test_where_versions_are_counted_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a torch whose memory is laid out otherwise Python counts, for views as for tensors."""
     monkeypatch.setattr(dlpack, "torch_fields", lambda: None)
-    monkeypatch.setattr("triptych.targets.cpu.calling.tensor_calls.torch_fields", lambda: None)
+    monkeypatch.setattr("triptych.targets.cpu.calling.native_types.torch_fields", lambda: None)
     saved = values()
     for call in (double, tt.compile(double, values(), values()), pair):
         view = from_dlpack(saved).mark_layout_dynamic()

@@ -1,4 +1,4 @@
-"""ABI of compiled code: what a packed value looks like and which functions Python gives it.
+"""ABI of compiled code: packed values, launch records, sizes of memory, and which functions Python gives it.
 
 A packed value is `{i32 type tag, i32 padding, 64-bit payload}`. Compiled code reads an array of them and writes one.
 What happens rarely (refusing arguments, raising, printing) is done by Python functions that it calls
@@ -6,6 +6,11 @@ What happens rarely (refusing arguments, raising, printing) is done by Python fu
 """
 
 from __future__ import annotations
+
+import ctypes
+
+from triptych.ir.builder import Builder
+from triptych.ir.handles import Value
 
 ANY = "!llvm.struct<(i32, i32, i64)>"
 
@@ -83,3 +88,55 @@ QUIET, UNFIT = 1, 1
 def entry_symbol(name: str) -> str:
     """The exported symbol of a function, by the convention of the call path."""
     return f"__tvm_ffi_{name}"
+
+
+# Launch record, as Python reads it from the memory of the pool.
+
+
+class LaunchRecord(ctypes.Structure):
+    """The launch record of `pool_code`, up to what is read here."""
+
+    _fields_ = [
+        ("chunk", ctypes.c_void_p),
+        ("packed", ctypes.c_void_p),
+        ("total", ctypes.c_int64),
+        ("caller", ctypes.c_int64),
+        ("next_look_at_signals", ctypes.c_int64),
+        ("exception", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("text", ctypes.c_char_p),
+        ("where", ctypes.c_int32 * 4),
+        ("block_x", ctypes.c_int32),
+        ("block_y", ctypes.c_int32),
+        ("stopped", ctypes.c_int32),
+        ("apart", ctypes.c_char * 64),
+        ("next_block", ctypes.c_int64),
+        ("identity", ctypes.c_char_p),
+        ("block_bytes", ctypes.c_int64),
+        ("cooperation", ctypes.c_int32 * 4),
+        ("last_stop", ctypes.c_void_p),
+        ("unused", ctypes.c_char * 16),
+        ("is_waiting", ctypes.c_int32),
+        ("waiting", ctypes.c_int32 * WAITING_WORDS),
+    ]
+
+
+# Sizes of memory that launches, blocks and host functions must agree on.
+
+ALIGNMENT = 64
+"""Of everything that compiled code allocates: a line of the cache, and the widest vector register."""
+SHARED_ALIGNMENT = 1024
+"""Of the shared memory of a block: what the largest swizzle permutes in itself."""
+STACK_BYTES = 1 << 16
+"""What a function may take of the stack of whoever calls it: threads may have 256 KiB."""
+
+
+def padded(size: int) -> int:
+    """The bytes that something takes where the next one is to be aligned."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def padded_value(builder: Builder, size: Value, alignment: int = ALIGNMENT) -> Value:
+    """As `padded`, of a number (i64) that is known at run time."""
+    more = builder.value("arith.addi", (size, builder.constant(alignment - 1, "i64")), "i64")
+    return builder.value("arith.andi", (more, builder.constant(-alignment, "i64")), "i64")

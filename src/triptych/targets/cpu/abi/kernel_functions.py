@@ -1,12 +1,16 @@
-"""Kernel function names: the functions that run blocks, their attributes, and where they store launch data.
+"""Kernel functions: names of those that run blocks, their attributes, where launch data lies, how a call fails.
 
 A kernel `k` is `k.blocks` from the moment when it has become ordinary code until it is in the LLVM dialect.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from triptych.ir.builder import ERROR_ATTRIBUTE, Builder
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.dialects.kernel_operations import enclosing
+from triptych.targets.cpu.abi.abi import STOPPING
 
 BLOCKS = ".blocks"
 """Its parameters are the kernel's, then grid x, y, z, block x, y, z and bytes of shared memory (i32), then the first
@@ -50,3 +54,18 @@ def enclosing_function(operation: Operation) -> Operation:
     while operation.name != "func.func":
         operation = enclosing(operation)
     return operation
+
+
+# Status of runtime functions: compiled code leaves when one is not zero, since the cause is kept already.
+
+
+def check_status(builder: Builder, callee: str, operands: Sequence[Value]) -> None:
+    """Call a function that gives a status, and leave when it is not zero."""
+    check_zero(builder, builder.call(callee, operands, ["i32"]).result)
+
+
+def check_zero(builder: Builder, status: Value) -> None:
+    """Leave when a status is not zero."""
+    holds = builder.compare("eq", status, builder.constant(0, "i32"))
+    stopping = {"msg": "the cause is kept already", ERROR_ATTRIBUTE: STOPPING}
+    builder.operation("cf.assert", (holds,), attributes={name: builder.string(text) for name, text in stopping.items()})

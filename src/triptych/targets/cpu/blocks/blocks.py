@@ -26,6 +26,7 @@ from triptych.kernel_ir.transforms.loop_passes import CARRIED
 from triptych.targets.cpu.abi.kernel_functions import POLL_REQUEST
 from triptych.targets.cpu.blocks.barrier_regions import (
     Item,
+    LiveAcross,
     NeedsCoroutines,
     Once,
     Segment,
@@ -34,16 +35,13 @@ from triptych.targets.cpu.blocks.barrier_regions import (
     partition_at_barriers,
     segments,
 )
-from triptych.targets.cpu.blocks.live_across import LiveAcross
-from triptych.targets.cpu.blocks.warp_order import turn
 from triptych.targets.cpu.emit.bundles import add_group
 from triptych.targets.cpu.emit.dispatch import convert
 from triptych.targets.cpu.emit.fma_grouping import ForwardedLoad
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
-from triptych.targets.cpu.emit.launch_frame import LaunchFrame
+from triptych.targets.cpu.emit.launch_frame import LaunchFrame, turn
 from triptych.targets.cpu.emit.packed_sums import PackedGroup, PackedSums, Slot
-from triptych.targets.cpu.emit.private_arrays import PrivateArray, private_arrays
-from triptych.targets.cpu.emit.values import Emitted, Scalar, plain_pointer
+from triptych.targets.cpu.emit.values import Emitted, PrivateArray, Scalar, plain_pointer, private_arrays
 from triptych.targets.cpu.emit.warp import BlockEnv, LaunchCoordinates, Observe, Warp
 
 

@@ -27,16 +27,15 @@ from triptych.targets.cpu.abi.abi import (
     WAITING_ENTRY,
     WAITING_HEAD,
     WAITING_WORDS,
+    padded,
 )
 from triptych.targets.cpu.abi.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
-from triptych.targets.cpu.abi.memory_sizes import padded
 from triptych.targets.cpu.blocks.warp_coroutine import WarpCoroutine
-from triptych.targets.cpu.blocks.warp_order import turn
 from triptych.targets.cpu.emit.async_queue import AsyncQueue
 from triptych.targets.cpu.emit.barrier_state import LIVE_WARPS, PROGRESS, loop, when
-from triptych.targets.cpu.emit.cluster_states import ClusterStates, words_of_block
+from triptych.targets.cpu.emit.clusters import ClusterStates, words_of_block
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
-from triptych.targets.cpu.emit.launch_frame import LaunchFrame
+from triptych.targets.cpu.emit.launch_frame import LaunchFrame, turn
 from triptych.targets.cpu.emit.mbarriers import Word, forget
 from triptych.targets.cpu.emit.warp import LaunchCoordinates, Observe
 

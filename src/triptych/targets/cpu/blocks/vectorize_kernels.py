@@ -15,7 +15,7 @@ from triptych.targets.cpu.blocks.barrier_regions import NeedsCoroutines
 from triptych.targets.cpu.blocks.blocks import BlockFunction
 from triptych.targets.cpu.blocks.coroutine import CoroutineKernel
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
-from triptych.targets.cpu.emit.private_arrays import private_arrays
+from triptych.targets.cpu.emit.values import private_arrays
 from triptych.targets.cpu.emit.warp import BlockEnv, Observer
 
 _MANY_BYTES = 48 * 32

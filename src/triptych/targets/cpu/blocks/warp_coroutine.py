@@ -28,6 +28,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 from triptych.kernel_ir.dialects.mma import WARPGROUP_WARPS
 from triptych.kernel_ir.dialects.opdef import Traits
 from triptych.kernel_ir.dialects.simt import BARRIER_ARRIVE
+from triptych.targets.cpu.abi.abi import padded
 from triptych.targets.cpu.abi.kernel_functions import (
     COROUTINE_ATTRIBUTE,
     FRAME_ALIGNMENT,
@@ -35,7 +36,6 @@ from triptych.targets.cpu.abi.kernel_functions import (
     KERNEL_ATTRIBUTE,
     SUSPEND_REQUEST,
 )
-from triptych.targets.cpu.abi.memory_sizes import padded
 from triptych.targets.cpu.emit.async_queue import AsyncQueue
 from triptych.targets.cpu.emit.barrier_state import (
     ARRIVED,
@@ -56,10 +56,9 @@ from triptych.targets.cpu.emit.barrier_state import (
 )
 from triptych.targets.cpu.emit.clusters import ClusterUnit
 from triptych.targets.cpu.emit.dispatch import convert
-from triptych.targets.cpu.emit.function_memory import FunctionMemory
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
-from triptych.targets.cpu.emit.private_arrays import PrivateArray, private_arrays
-from triptych.targets.cpu.emit.values import Emitted, Scalar, plain_pointer
+from triptych.targets.cpu.emit.launch_frame import FunctionMemory
+from triptych.targets.cpu.emit.values import Emitted, PrivateArray, Scalar, plain_pointer, private_arrays
 from triptych.targets.cpu.emit.warp import BlockEnv, LaunchCoordinates, Observe, Warp
 
 _WIDEST = 8

@@ -7,6 +7,7 @@ callback of ctypes would print the interrupt and go on.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from triptych.ir.modules import text_constant
@@ -107,3 +108,12 @@ def raising_call(function: str, arguments: Sequence[str]) -> str:
         " : (!llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()"
     )
     return "\n".join(lines)
+
+
+# Print function of compiled code, which writes to Python's current `sys.stdout`.
+
+
+def write_text(text: str) -> None:
+    """Looked up at every call: redirection replaces `sys.stdout`, and it is None in programs without a console."""
+    if sys.stdout is not None:
+        sys.stdout.write(text)

@@ -1,4 +1,4 @@
-"""Frames of a stopped thread, as any debugger of Python takes them: one for each function, with the thread's values.
+"""Frames of a stopped or failed thread, as any debugger of Python takes them: one for each function, with its values.
 
 The innermost frame calls the debugger at the user's line, the others call the next one. All are code of a few
 instructions whose file, line, name, globals and locals are those of the kernel; what they call is in their constants,
@@ -8,15 +8,21 @@ so that no name of theirs is among the user's.
 from __future__ import annotations
 
 import ast
+import ctypes
 import linecache
+import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import prod
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from triptych.metastage.debugger.breakpoints import StopFrame
-from triptych.metastage.debugger.frame_values import Lane, lanes
+from triptych.metastage.debugger.breakpoints import SITES, StopFrame
+from triptych.metastage.debugger.frame_values import Lane, as_it_was, lanes
+from triptych.targets.cpu.abi.abi import KERNEL_STOP_NUMBERS, LaunchRecord
 
 _STOPS_AT_ONCE = sys.version_info >= (3, 13)
 """Whether `Pdb.set_trace` stops where it is called; before, at the next line, which a jump back makes the same one."""
@@ -131,3 +137,122 @@ def raised_in(frames: list[tuple[StopFrame, dict[str, Any]]], error: BaseExcepti
     except BaseException as raised:
         return raised.__traceback__
     return None
+
+
+# Lanes of a stopped warp: the words that each has stored, and memory of the process as far as it can be read.
+
+_WORD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedWarp:
+    """What a stop says of its warp."""
+
+    memory: int
+    stride: int
+    active: int
+    first: int
+    width: int
+    block: tuple[int, int, int]
+    shape: tuple[int, int, int]
+
+    @classmethod
+    def at(cls, numbers: int) -> StoppedWarp:
+        """Of the numbers that compiled code has written."""
+        found = list((ctypes.c_int64 * KERNEL_STOP_NUMBERS).from_address(numbers))
+        memory, stride, active, first, width, *rest = found
+        x, y, z, *shape = rest
+        return cls(memory, stride, active & (1 << width) - 1, first, width, (x, y, z), (shape[0], shape[1], shape[2]))
+
+    @property
+    def threads(self) -> Sequence[StoppedThread]:
+        """Those that exist."""
+        count = min(self.width, prod(self.shape) - self.first)
+        return [self.thread(lane) for lane in range(count)]
+
+    def thread(self, lane: int) -> StoppedThread:
+        return StoppedThread(self, lane, self.first + lane, bool(self.active >> lane & 1))
+
+    def coordinate(self, thread: int) -> tuple[int, int, int]:
+        """The index of a thread by its number."""
+        rows, x = divmod(thread, self.shape[0])
+        z, y = divmod(rows, self.shape[1])
+        return x, y, z
+
+
+@dataclass(slots=True)
+class StoppedThread:
+    """One of them."""
+
+    of: StoppedWarp
+    lane: int
+    thread: int
+    active: bool
+
+    def word(self, slot: int) -> int:
+        """A word that it has kept."""
+        return int(ctypes.c_uint64.from_address(self.of.memory + slot * self.of.stride + self.lane * _WORD).value)
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """Memory; None where nothing is mapped, which a plain read would end the process at."""
+        file = _own_memory()
+        if file is None:
+            return ctypes.string_at(address, size)
+        try:
+            found = os.pread(file, size, address)
+        except (OSError, OverflowError):
+            return None
+        return found if len(found) == size else None
+
+    def warp(self) -> Sequence[Any]:
+        """The threads beside it."""
+        return self.of.threads
+
+
+@cache
+def _own_memory() -> int | None:
+    """The process's memory as a file, which refuses where memory itself would fault; Linux has one."""
+    try:
+        return os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+# Post-mortem frames: a thread that fails a check in a debugger build adds its frames to the traceback.
+#
+# Input: the thread's last stop, while its memory is there. Output: an exception whose innermost frames are the
+# kernel's, with the values that the thread had, so that post-mortem debuggers open there.
+
+_Frames = list[tuple[StopFrame, dict[str, Any]]]
+_FAILED: dict[int, _Frames] = {}
+"""By launch, until its error is raised."""
+
+
+def remember(launch: int, number: int, numbers: int) -> None:
+    """Keep the frames of the thread that has failed; of another warp than the one that stopped last, there are none."""
+    record, warp, site = LaunchRecord.from_address(launch), StoppedWarp.at(numbers), SITES[number]
+    *block, thread = record.where
+    lane = thread - warp.first
+    if tuple(block) == warp.block and 0 <= lane < warp.width:
+        stopped = warp.thread(lane)
+        _FAILED[launch] = [
+            (frame, {name: as_it_was(shown.show(stopped)) for name, shown in frame.names.items()})
+            for frame in site.frames
+        ]
+
+
+def with_frames(launch: int, error: BaseException) -> BaseException:
+    """The error as one that the kernel's frames have raised, if they are known."""
+    frames = _FAILED.pop(launch, None)
+    if not frames:
+        return error
+    return error.with_traceback(_traceback(error, frames))
+
+
+def _traceback(error: BaseException, frames: _Frames) -> TracebackType | None:
+    """The entries of the kernel's frames alone."""
+    files = {frame.file for frame, _ in frames}
+    found = raised_in(frames, error)
+    while found is not None and found.tb_frame.f_code.co_filename not in files:
+        found = found.tb_next
+    return found

@@ -11,8 +11,7 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import append_ir, operations_named
 from triptych.kernel_ir.dialects.check import CHECK_STOPPED
 from triptych.targets.cpu.abi.abi import KERNEL_STOP, KERNEL_STOP_DECLARATION, KERNEL_STOP_NUMBERS
-from triptych.targets.cpu.abi.kernel_functions import enclosing_function, launch_of
-from triptych.targets.cpu.abi.status import check_status
+from triptych.targets.cpu.abi.kernel_functions import check_status, enclosing_function, launch_of
 
 STOPS = frozenset({CHECK_STOPPED})
 

@@ -9,7 +9,7 @@ from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import SHARED_SPACE, bit_width, byte_size, is_float, is_struct, memory_space
 from triptych.kernel_ir.analysis.spin_loops import spins
 from triptych.kernel_ir.dialects.kernel_operations import enclosing
-from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.abi.abi import ALIGNMENT
 from triptych.targets.cpu.emit.barrier_state import PROGRESS, when
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.serialized_lanes import each_active

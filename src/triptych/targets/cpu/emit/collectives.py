@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from triptych.diagnostics.kernel_errors import PartialWarpError
 from triptych.diagnostics.runtime_errors import CompiledCodeError, OutOfBoundsError
 from triptych.ir.builder import ERROR_ATTRIBUTE
 from triptych.ir.errors import LoweringError
@@ -12,7 +13,8 @@ from triptych.ir.location import place_of
 from triptych.ir.types import byte_size, is_integer
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
-from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
+from triptych.kernel_ir.dialects.tile import WARP_THREADS
+from triptych.targets.cpu.abi.abi import ALIGNMENT
 from triptych.targets.cpu.abi.system import CLOCK, system
 from triptych.targets.cpu.emit.memory import gather
 from triptych.targets.cpu.emit.serialized_lanes import each_active
@@ -359,3 +361,30 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     simt.CLOCK: clock,
     simt.GLOBAL_TIMER: nanoseconds,
 }
+
+# Warp convergence: instructions that all threads of a warp execute together; a missing lane is an error there.
+
+
+def require_whole_warp(warp: Warp, operation: Operation) -> None:
+    """Lanes that are missing have no part in the result of the others: on a GPU it is undefined."""
+    code = warp.code
+    if code.width != WARP_THREADS:
+        raise LoweringError(
+            f"an instruction of {WARP_THREADS} threads on a machine whose warps have {code.width} lanes",
+            span=place_of(operation),
+            found=operation.name.partition(".")[2],
+            expected="an instruction that the machine has",
+        )
+    if warp.mask is None:
+        return
+    every = code.compare("eq", code.bits(warp.mask), code.constant(-1, "i32"))
+    attributes = code.check_attributes(
+        PartialWarpError,
+        "only some threads of a warp execute an instruction of the whole warp",
+        span=place_of(operation),
+        found=operation.name.partition(".")[2],
+        expected=f"all {WARP_THREADS} threads to come here together",
+        instead="the instruction outside the branch, or a condition that is the same for a whole warp",
+    )
+    missing = code.first(code.invert(warp.mask))
+    require(warp, every, missing, attributes)

@@ -6,7 +6,7 @@ skipped when it does more than compute. A loop runs until no lane is active.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from dataclasses import replace
 
 from triptych.ir.errors import LoweringError
@@ -15,27 +15,110 @@ from triptych.ir.location import place_of
 from triptych.ir.types import count_and_element, int_width
 from triptych.kernel_ir.analysis import addresses
 from triptych.kernel_ir.analysis.lanes import Lanes
+from triptych.kernel_ir.dialects.check import CHECK_ADDRESS, CHECK_STOP, CHECK_STOPPED
 from triptych.kernel_ir.dialects.kernel_operations import dimension, is_pure, pointee
 from triptych.kernel_ir.dialects.simt import PREFETCH
 from triptych.targets.cpu.emit import (
     atomics,
-    branching,
     clusters,
     collectives,
-    intrinsics,
-    looping,
+    control_flow,
     matrix_moves,
     mbarriers,
     memory,
     mma,
-    stop_calls,
     thread_vectors,
     tma,
     wgmma,
 )
-from triptych.targets.cpu.emit.memory import lane_address
-from triptych.targets.cpu.emit.values import Emitted, Scalar, StackSlot, Vector, plain_pointer
+from triptych.targets.cpu.emit.memory import lane_address, row_address
+from triptych.targets.cpu.emit.values import Emitted, Scalar, StackSlot, StructOfArrays, Vector, plain_pointer
 from triptych.targets.cpu.emit.warp import Warp
+
+# Breakpoint calls for the threads of a warp at once: where each stores its values, and which switch it reads.
+
+SIZE_BITS = 32
+"""Of the second word of an address: bytes of an element, above the bytes from one element to the next. Zero: memory is
+what it is anywhere else."""
+
+
+def address(warp: Warp, operation: Operation) -> None:
+    """`check.address`: an array of the thread may lie element by element, with the other lanes' in between."""
+    code, (pointer,) = warp.code, operation.operands
+    found = warp.get(pointer)
+    word, wide = code.constant(0, "i64"), code.wide("i64")
+    if isinstance(found, StackSlot):
+        word = code.constant(found.size << SIZE_BITS | found.size * code.width, "i64")
+        start = code.broadcast(code.value("llvm.ptrtoint", (_first(warp, found),), "i64"), "i64")
+        lanes = code.constants([lane * found.size for lane in range(code.width)], "i64")
+        places = code.value("arith.addi", (start, lanes), wide)
+        if isinstance(found.dynamic, Vector):
+            steps = code.constants([found.size * code.width] * code.width, "i64")
+            moved = code.value("arith.muli", (found.dynamic.value, steps), wide)
+            places = code.value("arith.addi", (places, moved), wide)
+    else:
+        places = code.value("llvm.ptrtoint", (warp.vector(pointer),), wide)
+    warp.set(operation.results[0], Vector(places))
+    warp.set(operation.results[1], Vector(code.broadcast(word, "i64")))
+
+
+def _first(warp: Warp, found: StackSlot) -> Value:
+    """The address of the row that an address in an array begins at, as far as lanes have it in common."""
+    if not isinstance(found.dynamic, Vector):
+        return row_address(warp, found, 0)
+    return row_address(warp, StackSlot(found.root, found.index, None, found.size), 0)
+
+
+def stop(warp: Warp, operation: Operation) -> None:
+    """`check.stop`: one call for the warp; a later pass knows the launch."""
+    code = warp.code
+    found = warp.get(operation.operands[0])
+    assert isinstance(found, StackSlot), "the array is only stored to, in whole words"
+    memory = code.value("llvm.ptrtoint", (row_address(warp, found, 0),), "i64")
+    every = (1 << code.width) - 1 if code.width < 64 else -1
+    active = code.constant(every, "i64") if warp.mask is None else code.resized(code.bits(warp.mask), "i64")
+    narrow = [warp.first_thread(), code.constant(code.width, "i32"), *warp.position.block_ids, *warp.position.block]
+    numbers = [memory, code.constant(8 * code.width, "i64"), active]
+    numbers += [code.resized(number, "i64") for number in narrow]
+    attributes = {name: operation.attributes[name] for name in ("site", "switch")}
+    code.operation(CHECK_STOPPED, numbers, attributes=attributes)
+
+
+# LLVM intrinsics that work element by element: the same intrinsic, named for vectors of lanes.
+
+_ELEMENTWISE = ("llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.fma.", "llvm.canonicalize.")
+_TYPE = re.compile(r"(v\d+)?(i\d+|f\d+|bf\d+)")
+
+
+def _for_lanes(name: str, width: int) -> str:
+    """`llvm.fptosi.sat.i64.f32` for vectors: `llvm.fptosi.sat.v32i64.v32f32`."""
+    parts = []
+    for part in name.split("."):
+        found = _TYPE.fullmatch(part)
+        parts.append(f"v{width}{found[2]}" if found else part)
+    return ".".join(parts)
+
+
+def call(warp: Warp, operation: Operation) -> None:
+    name = str(operation.attributes["intrin"].value)
+    result, operands, code = operation.results[0], list(operation.operands), warp.code
+    attributes = {key: operation.attributes[key] for key in operation.attributes}
+    if warp.analysis.at(result).known and all(isinstance(warp.get(operand), Scalar) for operand in operands):
+        scalars = [warp.scalar(operand) for operand in operands]
+        warp.set(result, Scalar(code.value("llvm.call_intrinsic", scalars, result.type, attributes)))
+        return
+    if not name.startswith(_ELEMENTWISE):
+        raise LoweringError(f"the CPU target cannot run {name} in a kernel", span=place_of(operation))
+    attributes["intrin"] = code.string(_for_lanes(name, code.width))
+    counted = count_and_element(result.type)
+    if counted is None:
+        kind, vectors = code.wide(result.type), [warp.vector(operand) for operand in operands]
+        warp.set(result, Vector(code.value("llvm.call_intrinsic", vectors, kind, attributes)))
+        return
+    kind = code.wide(counted[1])
+    rows = zip(*(warp.rows(operand) for operand in operands), strict=True)
+    warp.set(result, StructOfArrays([code.value("llvm.call_intrinsic", row, kind, attributes) for row in rows]))
+
 
 # Memory that is asked for ahead: one request for each line of the cache that the lanes of a warp mean.
 
@@ -70,25 +153,22 @@ def _one_of_each_line(known: Lanes) -> list[int]:
     return found
 
 
-HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {PREFETCH: prefetch}
-
-
 _HANDLERS = {
-    **branching.HANDLERS,
-    **looping.HANDLERS,
+    **control_flow.HANDLERS,
     **memory.HANDLERS,
-    **HANDLERS,
+    PREFETCH: prefetch,
     **atomics.HANDLERS,
     **collectives.HANDLERS,
     **tma.HANDLERS,
     **matrix_moves.HANDLERS,
     **mma.HANDLERS,
-    **intrinsics.HANDLERS,
+    "llvm.call_intrinsic": call,
     **mbarriers.HANDLERS,
     **clusters.HANDLERS,
     **thread_vectors.HANDLERS,
     **wgmma.HANDLERS,
-    **stop_calls.HANDLERS,
+    CHECK_ADDRESS: address,
+    CHECK_STOP: stop,
 }
 _THREAD = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.lane_id"})
 
@@ -141,7 +221,7 @@ def _elementwise(warp: Warp, operation: Operation) -> None:
         thread_vectors.elementwise(warp, operation, attributes)
     else:
         vectors = [warp.vector(operand) for operand in operands]
-        if name in branching.DIVISIONS and warp.mask is not None and not warp.analysis.at(operands[1]).uniform:
+        if name in control_flow.DIVISIONS and warp.mask is not None and not warp.analysis.at(operands[1]).uniform:
             ones = warp.code.dense(", ".join(["1"] * warp.code.width), warp.code.wide(kind))
             vectors[1] = warp.code.select(warp.mask, vectors[1], ones, warp.code.wide(kind))
         warp.set(result, Vector(warp.code.value(name, vectors, warp.code.wide(kind), attributes)))

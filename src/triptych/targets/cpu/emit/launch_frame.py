@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from triptych.ir.handles import Attribute, Module, Operation, Type, Value
+from triptych.ir.handles import Attribute, InsertionPoint, Module, Operation, Type, Value
 from triptych.ir.types import byte_size
 from triptych.kernel_ir.dialects.kernel_attributes import device_of
 from triptych.kernel_ir.dialects.kernel_operations import (
@@ -18,15 +18,56 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     cluster_of,
     contains,
     known_block,
+    producer,
     reaches_other_blocks,
 )
-from triptych.targets.cpu.abi.abi import BLOCK_MEMORY
-from triptych.targets.cpu.abi.kernel_functions import MEMORY_ATTRIBUTE
-from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT, STACK_BYTES, padded, padded_value
-from triptych.targets.cpu.emit.function_memory import FunctionMemory, insert_here
+from triptych.sanitizer.checkers import warp_order
+from triptych.targets.cpu.abi.abi import ALIGNMENT, BLOCK_MEMORY, SHARED_ALIGNMENT, STACK_BYTES, padded, padded_value
+from triptych.targets.cpu.abi.kernel_functions import FAULT_ATTRIBUTE, MEMORY_ATTRIBUTE
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.values import plain_pointer
 from triptych.targets.cpu.emit.warp import LaunchCoordinates, Observer
+
+# Function memory of code that runs warps: arrays, scratch, and the record of a failing thread.
+
+
+def insert_here(code: LaneBuilder) -> InsertionPoint:
+    """The insertion point where `code` writes now, for later."""
+    return code.before(producer(code.constant(0, "i64")))
+
+
+class FunctionMemory:
+    """Allocates on the stack, at the start of a function, so that no loop makes it grow."""
+
+    def __init__(self, code: LaneBuilder) -> None:
+        self._code = code
+        self._point = insert_here(code)
+        self.fault_record = self.allocate(
+            code.type("!llvm.array<4 x i32>"), 1, {FAULT_ATTRIBUTE: code.attribute("unit")}
+        )
+
+    def allocate(self, kind: Type, count: int, attributes: dict[str, Attribute] | None = None) -> Value:
+        """Room for `count` values, for as long as the function runs."""
+        code = self._code
+        before, code.insertion = code.insertion, self._point
+        made = code.value(
+            "llvm.alloca",
+            (code.constant(count, "i64"),),
+            "!llvm.ptr",
+            {
+                "elem_type": code.type_attribute(kind),
+                "alignment": code.integer("i64", ALIGNMENT),
+                **(attributes or {}),
+            },
+        )
+        code.insertion = before
+        return made
+
+    def write_fault(self, block_ids: Sequence[Value], thread: Value) -> None:
+        """Write down the thread that is about to fail a check."""
+        for i, value in enumerate([*block_ids, thread]):
+            self._code.store(value, self._code.offset(self.fault_record, i, "i32"), 4)
+
 
 # Memory of the function that runs blocks: on the stack what LLVM may turn into registers, in an arena what is large.
 # The thread that runs a block has an arena that the launch has made large enough (`pool_memory_code`): shared memory
@@ -170,3 +211,30 @@ class LaunchFrame:
         blocks = code.value("arith.extui", (self._grid[axis],), "i64")
         extent = self.cluster[axis]
         return blocks if extent == 1 else code.value("arith.divui", (blocks, code.constant(extent, "i64")), "i64")
+
+
+# Warp schedule of a block: by number, or in the order of a seed that `check --schedules` gives.
+
+_STEP = 0x9E3779B1
+_SHIFT = 11
+
+
+def turn(code: LaneBuilder, number: Value, warps: Value, moment: Value) -> Value:
+    """The warp that has the turn of this number. Orders begin anywhere and go up or down, by `moment` and the seed."""
+    seed = warp_order()
+    if seed is None:
+        return number
+    mixed = code.value("arith.muli", (moment, code.constant(_signed(_STEP), "i32")), "i32")
+    mixed = code.value("arith.addi", (mixed, code.constant(_signed(seed * _STEP), "i32")), "i32")
+    high = code.value("arith.shrui", (mixed, code.constant(_SHIFT, "i32")), "i32")
+    begin = code.value("arith.remui", (high, warps), "i32")
+    up = code.value("arith.remui", (code.value("arith.addi", (begin, number), "i32"), warps), "i32")
+    last = code.value("arith.subi", (warps, code.constant(1, "i32")), "i32")
+    down = code.value("arith.subi", (last, up), "i32")
+    odd = code.value("arith.andi", (mixed, code.constant(1 << (_SHIFT - 1), "i32")), "i32")
+    return code.select(code.compare("eq", odd, code.constant(0, "i32")), up, down, "i32")
+
+
+def _signed(number: int) -> int:
+    """The same bits as a number of 32 bits with a sign."""
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31)

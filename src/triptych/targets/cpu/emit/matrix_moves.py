@@ -18,12 +18,12 @@ from triptych.kernel_ir.analysis.addresses import step
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES, REGISTER_BITS, ROW_BITS, MatrixCopy
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX, WARP_THREADS
-from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.abi.abi import ALIGNMENT
+from triptych.targets.cpu.emit.collectives import require_whole_warp
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import joined, lane_address, row_address
 from triptych.targets.cpu.emit.values import StackSlot, Vector
 from triptych.targets.cpu.emit.warp import Warp
-from triptych.targets.cpu.emit.whole_warps import require_whole_warp
 
 ROW_BYTES = ROW_BITS // 8
 ROW_WORDS = ROW_BITS // REGISTER_BITS

@@ -10,8 +10,15 @@ from triptych.ir.types import byte_size, count_and_element, element_type, is_poi
 from triptych.kernel_ir.dialects.kernel_operations import access_alignment, is_ordered, pointee
 from triptych.support.runs import Run
 from triptych.targets.cpu.emit.bundles import load_from_bundle, store_to_bundle
-from triptych.targets.cpu.emit.lane_copies import copied_by, in_runs, is_packed, lane_runs
-from triptych.targets.cpu.emit.serialized_lanes import copy_in_turn, load_in_turn, store_in_turn
+from triptych.targets.cpu.emit.serialized_lanes import (
+    copied_by,
+    copy_in_turn,
+    in_runs,
+    is_packed,
+    lane_runs,
+    load_in_turn,
+    store_in_turn,
+)
 from triptych.targets.cpu.emit.values import ArrayOfStructs, Scalar, StackSlot, StructOfArrays, Vector, plain_pointer
 
 if TYPE_CHECKING:

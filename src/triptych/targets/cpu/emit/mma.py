@@ -1,19 +1,378 @@
-"""MMA of a warp on operands in registers: calls of functions that are made for each instruction."""
+"""MMA of a warp on operands in registers: functions that are made for each instruction, and their calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
+from string import Template
 
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation, Value
 from triptych.ir.location import place_of
-from triptych.kernel_ir.dialects.mma import WARP_MMAS
-from triptych.kernel_ir.dialects.tile import MMA
-from triptych.targets.cpu.emit.mma_tiles import function_name, product_functions
+from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma, elements_per_register
+from triptych.kernel_ir.dialects.tile import MMA, WARP_THREADS
+from triptych.layout import Layout, size
+from triptych.targets.cpu.emit.collectives import require_whole_warp
 from triptych.targets.cpu.emit.values import StackSlot
 from triptych.targets.cpu.emit.warp import Warp
-from triptych.targets.cpu.emit.whole_warps import require_whole_warp
+
+# MMA operand conversion: vectors of any element type as f32 or i32, exactly.
+
+_STORED = {"bf16": "i16", "tf32": "f32", "e4m3": "i8", "e5m2": "i8", "s8": "i8", "u8": "i8", "s32": "i32"}
+"""Elements whose type in memory has another name."""
+
+
+def stored_type(kind: str) -> str:
+    """The type of an operand's elements in memory."""
+    return _STORED.get(kind, kind)
+
+
+def converted(result: str, value: str, kind: str, lanes: int) -> Iterator[str]:
+    """Elements as f32 or i32, exactly."""
+    f32, i32, i8, i16, f16 = (f"vector<{lanes}x{name}>" for name in ("f32", "i32", "i8", "i16", "f16"))
+    if kind == "f16":
+        yield f"{result} = arith.extf {value} : {f16} to {f32}"
+    elif kind == "bf16":  # the upper half of an f32
+        yield f"{result}w = arith.extui {value} : {i16} to {i32}"
+        yield f"{result}n = arith.constant dense<16> : {i32}"
+        yield f"{result}s = arith.shli {result}w, {result}n : {i32}"
+        yield f"{result} = arith.bitcast {result}s : {i32} to {f32}"
+    elif kind == "tf32":
+        yield f"{result}i = arith.bitcast {value} : {f32} to {i32}"
+        yield f"{result}m = arith.constant dense<-8192> : {i32}"
+        yield f"{result}a = arith.andi {result}i, {result}m : {i32}"
+        yield f"{result} = arith.bitcast {result}a : {i32} to {f32}"
+    elif kind in ("s8", "u8"):
+        yield f"{result} = arith.{'extsi' if kind == 's8' else 'extui'} {value} : {i8} to {i32}"
+    elif kind == "e5m2":  # the upper half of an f16
+        yield f"{result}w = arith.extui {value} : {i8} to {i16}"
+        yield f"{result}n = arith.constant dense<8> : {i16}"
+        yield f"{result}s = arith.shli {result}w, {result}n : {i16}"
+        yield f"{result}h = arith.bitcast {result}s : {i16} to {f16}"
+        yield f"{result} = arith.extf {result}h : {f16} to {f32}"
+    else:
+        yield from _converted_e4m3(result, value, lanes)
+
+
+def _converted_e4m3(result: str, value: str, lanes: int) -> Iterator[str]:
+    """As the bits of an f16, whose exponent has another bias: 2**8 too small. All ones stand for no number."""
+    f32, i8, i16, f16, i1 = (f"vector<{lanes}x{name}>" for name in ("f32", "i8", "i16", "f16", "i1"))
+    yield f"{result}w = arith.extsi {value} : {i8} to {i16}"
+    yield f"{result}n = arith.constant dense<7> : {i16}"
+    yield f"{result}s = arith.shli {result}w, {result}n : {i16}"
+    yield f"{result}k = arith.constant dense<-16512> : {i16}"  # the sign, and not the copy of it below
+    yield f"{result}b = arith.andi {result}s, {result}k : {i16}"
+    yield f"{result}h = arith.bitcast {result}b : {i16} to {f16}"
+    yield f"{result}e = arith.extf {result}h : {f16} to {f32}"
+    yield f"{result}c = arith.constant dense<256.0> : {f32}"
+    yield f"{result}f = arith.mulf {result}e, {result}c : {f32}"
+    yield f"{result}m = arith.constant dense<127> : {i8}"
+    yield f"{result}u = arith.andi {value}, {result}m : {i8}"
+    yield f"{result}q = arith.cmpi eq, {result}u, {result}m : {i8}"
+    yield f"{result}x = arith.constant dense<0x7FC00000> : {f32}"
+    yield f"{result} = arith.select {result}q, {result}x, {result}f : {i1}, {f32}"
+
+
+# MMA tile functions: they multiply tiles as they lie in the registers of a warp's lanes.
+#
+# Input: an instruction. Output: functions as MLIR text. A value of all lanes is a row of memory. For each k the
+# operands are spread once so that they meet the accumulators lane by lane, and the accumulators of two tiles stay in
+# registers over all k. What meets what follows from the instruction's layouts alone. Products are added to the
+# accumulator in the order of k, each with one rounding; f16 accumulators are rounded to f16 once, at the end.
+
+CHUNK = 16
+"""Lanes that are computed together."""
+_ALL_TILES = Template("""
+%zero = arith.constant 0 : i64
+%one = arith.constant 1 : i64
+%two = arith.constant 2 : i64
+%left_size = arith.constant $spread_left : i64
+%right_size = arith.constant $spread_right : i64
+%a_count = arith.constant $a_count : i64
+%b_count = arith.constant $b_count : i64
+%c_count = arith.constant $c_count : i64
+%rights = arith.muli %N, %right_size : i64
+%next = arith.muli %M, %c_count : i64
+%last = arith.subi %N, %one : i64
+%left = llvm.alloca %left_size x $chunk {alignment = 64 : i64} : (i64) -> !llvm.ptr
+%right = llvm.alloca %rights x $chunk {alignment = 64 : i64} : (i64) -> !llvm.ptr
+scf.for %k = %zero to %K step %one : i64 {
+  %first = arith.cmpi eq, %k, %zero : i64
+  %from = arith.select %first, %c, %d : !llvm.ptr
+  %from_registers = arith.select %first, %c_registers, %d_registers : !llvm.ptr
+  scf.for %n = %zero to %N step %one : i64 {
+    %nk = arith.muli %N, %k : i64
+    %tile = arith.addi %n, %nk : i64
+    %at = arith.muli %tile, %b_count : i64
+    %registers = llvm.getelementptr %b_registers[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+    %place = arith.muli %n, %right_size : i64
+    %to = llvm.getelementptr %right[%place] : (!llvm.ptr, i64) -> !llvm.ptr, $chunk
+    func.call @$name.right(%b, %registers, %to) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  }
+  scf.for %m = %zero to %M step %one : i64 {
+    %mk = arith.muli %M, %k : i64
+    %tile = arith.addi %m, %mk : i64
+    %at = arith.muli %tile, %a_count : i64
+    %registers = llvm.getelementptr %a_registers[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+    func.call @$name.left(%a, %registers, %left) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+    %row = arith.muli %m, %c_count : i64
+    scf.for %n = %zero to %N step %two : i64 {
+      %column = arith.muli %n, %next : i64
+      %begin = arith.addi %row, %column : i64
+      %d_at = llvm.getelementptr %d_registers[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+      %c_at = llvm.getelementptr %from_registers[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+      %place = arith.muli %n, %right_size : i64
+      %tiles = llvm.getelementptr %right[%place] : (!llvm.ptr, i64) -> !llvm.ptr, $chunk
+      %is_last = arith.cmpi eq, %n, %last : i64
+      scf.if %is_last {
+        func.call @$name.1(%d, %d_at, %from, %c_at, %left, %tiles, %next) : $multiplied
+      } else {
+        func.call @$name.2(%d, %d_at, %from, %c_at, %left, %tiles, %next) : $multiplied
+      }
+    }
+  }
+}""")
+"""For each k: spread the tiles of B, then for each row of tiles that of A, and multiply two columns at a time."""
+
+
+def function_name(instruction: WarpMma) -> str:
+    """The function (d, a, b, c: arrays; their tables of registers; M, N, K: i64) that runs an operation `tile.mma`."""
+    return f"mma.{instruction.name}"
+
+
+@cache
+def product_functions(instruction: WarpMma) -> str:
+    """All functions that one instruction needs."""
+    return "\n".join(_WarpProduct(instruction).functions())
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One operand, spread: for each k and each of its `patterns` the elements that a chunk of lanes multiplies."""
+
+    name: str
+    kind: str
+    tv: Layout
+    extent: int
+    patterns: list[tuple[int, ...]]
+
+    @property
+    def registers(self) -> int:
+        return values(self.tv) // elements_per_register(self.kind)
+
+    @property
+    def period(self) -> int:
+        """Lanes after which all patterns repeat: only so many elements are kept."""
+        return next(n for n in (1, 2, 4, 8, CHUNK) if all(p[n:] == p[:-n] for p in self.patterns))
+
+
+def values(tv: Layout) -> int:
+    """How many values a thread has."""
+    count = size(tv, [1])
+    assert isinstance(count, int)
+    return count
+
+
+def _coordinates(tv: Layout, extent: int) -> dict[tuple[int, int], tuple[int, int]]:
+    """Where (row, column) of a tile lies: (value, lane)."""
+    found = {}
+    for value in range(values(tv)):
+        for lane in range(WARP_THREADS):
+            number = tv((lane, value))
+            assert isinstance(number, int)
+            found[number % extent, number // extent] = (value, lane)
+    return found
+
+
+class _WarpProduct:
+    def __init__(self, instruction: WarpMma) -> None:
+        self._instruction = instruction
+        self._name = function_name(instruction)
+        m, n, self._depth = instruction.shape_mnk
+        self._whole = instruction.accumulator == "s32"
+        self._computed = "i32" if self._whole else "f32"
+        self._chunk = f"vector<{CHUNK}x{self._computed}>"
+        met = [self._met(value, start, m) for value in range(values(instruction.tv_c)) for start in (0, CHUNK)]
+        rows, columns = (list(dict.fromkeys(side)) for side in zip(*met, strict=True))
+        self._left = _Side("left", instruction.a, instruction.tv_a, m, rows)
+        self._right = _Side("right", instruction.b, instruction.tv_b, n, columns)
+        self._pairs = [(rows.index(row), columns.index(column)) for row, column in met]
+        """For each chunk of the accumulators the patterns that it multiplies."""
+
+    def _met(self, value: int, start: int, rows: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The rows of A and the rows of B that the lanes of a chunk of a value need."""
+        numbers = [self._instruction.tv_c((lane, value)) for lane in range(start, start + CHUNK)]
+        known = [number for number in numbers if isinstance(number, int)]
+        return tuple(number % rows for number in known), tuple(number // rows for number in known)
+
+    def functions(self) -> Iterator[str]:
+        yield self._spread(self._left)
+        yield self._spread(self._right)
+        yield self._multiply(1)
+        yield self._multiply(2)
+        yield self._driver()
+
+    def _chunks(self, side: _Side) -> int:
+        """The room that an operand takes when it is spread."""
+        return self._depth * len(side.patterns) * side.period // CHUNK
+
+    # spreading --------------------------------------------------------------------------------------------------
+    def _spread(self, side: _Side) -> str:
+        """Read one operand and write what each (k, pattern) multiplies, one after the other."""
+        where = _coordinates(side.tv, side.extent)
+        kept = [
+            where[row, k] for k in range(self._depth) for pattern in side.patterns for row in pattern[: side.period]
+        ]
+        lines = list(_read_rows(side))
+        for at in range(len(kept) // CHUNK):
+            lines.append(_picked(f"%s{at}", kept[at * CHUNK : (at + 1) * CHUNK], self._computed))
+            lines.append(f"%t{at} = llvm.getelementptr %to[{at}] : (!llvm.ptr) -> !llvm.ptr, {self._chunk}")
+            lines.append(f"llvm.store %s{at}, %t{at} {{alignment = 64 : i64}} : {self._chunk}, !llvm.ptr")
+        return _function(
+            f"{self._name}.{side.name}", ("%array: !llvm.ptr", "%registers: !llvm.ptr", "%to: !llvm.ptr"), lines
+        )
+
+    # multiplying ------------------------------------------------------------------------------------------------
+    def _multiply(self, tiles: int) -> str:
+        """D = A * B + C for neighbouring tiles of a row; `next` is how far apart their registers are in the tables."""
+        lines: list[str] = []
+        for tile in range(tiles):
+            lines += self._locate("c", tile)
+            lines += self._locate("d", tile)
+        chunks = [(tile, chunk) for tile in range(tiles) for chunk in range(len(self._pairs))]
+        for tile, chunk in chunks:
+            lines += self._load_accumulator(tile, chunk)
+        names = [f"%x{tile}_{chunk}" for tile, chunk in chunks]
+        carried = ", ".join(f"%a{i} = {name}" for i, name in enumerate(names))
+        kinds = ", ".join([self._chunk] * len(names))
+        lines += ["%zero = arith.constant 0 : i64", "%one = arith.constant 1 : i64"]
+        lines.append(f"%depth = arith.constant {self._depth} : i64")
+        lines.append(
+            f"%sums:{len(names)} = scf.for %k = %zero to %depth step %one iter_args({carried}) -> ({kinds}) : i64 {{"
+        )
+        lines += self._load_spread("left", self._left, 0)
+        for tile in range(tiles):
+            lines += self._load_spread(f"right{tile}", self._right, tile)
+        for i, (tile, chunk) in enumerate(chunks):
+            left, right = self._pairs[chunk]
+            lines += self._accumulate(f"%b{i}", f"%left{left}", f"%right{tile}{right}", f"%a{i}")
+        lines.append(f"scf.yield {', '.join(f'%b{i}' for i in range(len(names)))} : {kinds}")
+        lines.append("}")
+        for i, (tile, chunk) in enumerate(chunks):
+            lines += self._store_accumulator(tile, chunk, f"%sums#{i}")
+        parameters = ("%d", "%d_registers", "%c", "%c_registers", "%left", "%right")
+        return _function(f"{self._name}.{tiles}", (*(f"{name}: !llvm.ptr" for name in parameters), "%next: i64"), lines)
+
+    def _locate(self, array: str, tile: int) -> Iterator[str]:
+        """The rows of memory of a tile's accumulators."""
+        together = elements_per_register(self._instruction.accumulator)
+        kind = stored_type(self._instruction.accumulator)
+        yield f"%{array}t{tile}_ = arith.constant {tile} : i64"
+        yield f"%{array}t{tile} = arith.muli %{array}t{tile}_, %next : i64"
+        yield (
+            f"%{array}r{tile} = llvm.getelementptr %{array}_registers[%{array}t{tile}] "
+            ": (!llvm.ptr, i64) -> !llvm.ptr, i32"
+        )
+        for value in range(values(self._instruction.tv_c)):
+            name = f"%{array}{tile}_{value}"
+            yield from _row(name, f"%{array}", f"%{array}r{tile}", value, together, kind)
+
+    def _load_accumulator(self, tile: int, chunk: int) -> Iterator[str]:
+        value, half = divmod(chunk, WARP_THREADS // CHUNK)
+        kind = stored_type(self._instruction.accumulator)
+        name, memory = f"%x{tile}_{chunk}", f"vector<{CHUNK}x{kind}>"
+        yield f"{name}p = llvm.getelementptr %c{tile}_{value}[{half}] : (!llvm.ptr) -> !llvm.ptr, {memory}"
+        loaded = name if kind == self._computed else f"{name}s"
+        yield f"{loaded} = llvm.load {name}p {{alignment = 32 : i64}} : !llvm.ptr -> {memory}"
+        if loaded != name:
+            yield f"{name} = arith.extf {loaded} : {memory} to {self._chunk}"
+
+    def _store_accumulator(self, tile: int, chunk: int, total: str) -> Iterator[str]:
+        value, half = divmod(chunk, WARP_THREADS // CHUNK)
+        kind = stored_type(self._instruction.accumulator)
+        name, memory = f"%y{tile}_{chunk}", f"vector<{CHUNK}x{kind}>"
+        yield f"{name}p = llvm.getelementptr %d{tile}_{value}[{half}] : (!llvm.ptr) -> !llvm.ptr, {memory}"
+        if kind != self._computed:
+            yield f"{name} = arith.truncf {total} : {self._chunk} to {memory}"
+            total = name
+        yield f"llvm.store {total}, {name}p {{alignment = 32 : i64}} : {memory}, !llvm.ptr"
+
+    def _load_spread(self, name: str, side: _Side, tile: int) -> Iterator[str]:
+        """What the chunks multiply for one k."""
+        patterns, period = len(side.patterns), side.period
+        kind, size = f"vector<{period}x{self._computed}>", 4 * period
+        repeated = ", ".join(str(lane % period) for lane in range(CHUNK))
+        yield f"%{name}_n = arith.constant {patterns} : i64"
+        yield f"%{name}_k = arith.muli %k, %{name}_n : i64"
+        yield f"%{name}_p = llvm.getelementptr %{side.name}[%{name}_k] : (!llvm.ptr, i64) -> !llvm.ptr, {kind}"
+        for p in range(patterns):
+            at = tile * patterns * self._depth + p
+            yield f"%{name}{p}_p = llvm.getelementptr %{name}_p[{at}] : (!llvm.ptr) -> !llvm.ptr, {kind}"
+            yield f"%{name}{p}_v = llvm.load %{name}{p}_p {{alignment = {size} : i64}} : !llvm.ptr -> {kind}"
+            yield f"%{name}{p} = vector.shuffle %{name}{p}_v, %{name}{p}_v [{repeated}] : {kind}, {kind}"
+
+    def _accumulate(self, result: str, left: str, right: str, total: str) -> Iterator[str]:
+        if not self._whole:
+            yield f"{result} = math.fma {left}, {right}, {total} : {self._chunk}"
+            return
+        yield f"{result}p = arith.muli {left}, {right} : {self._chunk}"
+        yield f"{result} = arith.addi {result}p, {total} : {self._chunk}"
+
+    # all tiles --------------------------------------------------------------------------------------------------
+    def _driver(self) -> str:
+        """All tiles of an operation."""
+        text = _ALL_TILES.substitute(
+            name=self._name,
+            multiplied=f"({', '.join(['!llvm.ptr'] * 6)}, i64) -> ()",
+            chunk=self._chunk,
+            spread_left=self._chunks(self._left),
+            spread_right=self._chunks(self._right),
+            a_count=self._left.registers,
+            b_count=self._right.registers,
+            c_count=values(self._instruction.tv_c) // elements_per_register(self._instruction.accumulator),
+        )
+        arrays = tuple(f"%{array}: !llvm.ptr" for array in "dabc")
+        tables = tuple(f"%{array}_registers: !llvm.ptr" for array in "dabc")
+        return _function(self._name, (*arrays, *tables, "%M: i64", "%N: i64", "%K: i64"), text.splitlines())
+
+
+def _function(name: str, parameters: Sequence[str], lines: Sequence[str]) -> str:
+    head = (
+        f'func.func private @{name}({", ".join(parameters)}) attributes {{llvm.passthrough = ["noinline", "nounwind"]}}'
+    )
+    return "\n".join([head + " {", *lines, "func.return", "}"])
+
+
+def _row(name: str, array: str, registers: str, value: int, together: int, kind: str) -> Iterator[str]:
+    """The address of one value of all lanes: its register begins where the table says."""
+    register, part = divmod(value, together)
+    row = f"vector<{WARP_THREADS}x{kind}>"
+    yield f"{name}r = llvm.getelementptr {registers}[{register}] : (!llvm.ptr) -> !llvm.ptr, i32"
+    yield f"{name}o = llvm.load {name}r : !llvm.ptr -> i32"
+    yield f"{name}i = arith.extui {name}o : i32 to i64"
+    yield f"{name}b = llvm.getelementptr {array}[{name}i] : (!llvm.ptr, i64) -> !llvm.ptr, {row}"
+    yield f"{name} = llvm.getelementptr {name}b[{part}] : (!llvm.ptr) -> !llvm.ptr, {row}"
+
+
+def _read_rows(side: _Side) -> Iterator[str]:
+    """Every value of the operand, in the type that is computed in: `%v0`, `%v1` …"""
+    kind, together = stored_type(side.kind), elements_per_register(side.kind)
+    for value in range(values(side.tv)):
+        yield from _row(f"%p{value}", "%array", "%registers", value, together, kind)
+        row = f"vector<{WARP_THREADS}x{kind}>"
+        yield f"%m{value} = llvm.load %p{value} {{alignment = 32 : i64}} : !llvm.ptr -> {row}"
+        yield from converted(f"%v{value}", f"%m{value}", side.kind, WARP_THREADS)
+
+
+def _picked(result: str, sources: Sequence[tuple[int, int]], kind: str) -> str:
+    """A chunk of elements out of the rows of one or two values."""
+    rows = sorted({value for value, _ in sources})
+    assert len(rows) <= 2, "no instruction spreads a chunk over more values"
+    places = [rows.index(value) * WARP_THREADS + lane for value, lane in sources]
+    row = f"vector<{WARP_THREADS}x{kind}>"
+    return f"{result} = vector.shuffle %v{rows[0]}, %v{rows[-1]} [{', '.join(map(str, places))}] : {row}, {row}"
 
 
 def multiply(warp: Warp, operation: Operation) -> None:

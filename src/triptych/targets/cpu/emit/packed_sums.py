@@ -20,7 +20,7 @@ from triptych.kernel_ir.analysis.addresses import INDEXING, private_place
 from triptych.kernel_ir.analysis.uniformity import UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import defining_op, is_ordered, is_pure, writes
 from triptych.targets.cpu.emit.fma_grouping import SUM, TOGETHER, ForwardedLoad, Groups, groups_of
-from triptych.targets.cpu.emit.private_arrays import PrivateArray, users
+from triptych.targets.cpu.emit.values import PrivateArray, users
 
 
 @dataclass(frozen=True, slots=True)

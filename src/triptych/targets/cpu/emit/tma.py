@@ -22,12 +22,11 @@ from triptych.kernel_ir.dialects.tile import (
     TMA_PREFETCH,
     TMA_STORE,
 )
-from triptych.targets.cpu.emit.async_queue import commit_copies, defer, wait_for_copies
+from triptych.targets.cpu.emit.async_queue import LOADS, STORES, commit_copies, defer, wait_for_copies
 from triptych.targets.cpu.emit.barrier_state import State
 from triptych.targets.cpu.emit.collectives import no_op
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.mbarriers import complete
-from triptych.targets.cpu.emit.queue_functions import LOADS, STORES
 from triptych.targets.cpu.emit.serialized_lanes import each_active
 from triptych.targets.cpu.emit.tma_functions import BOX, EXTENTS, LOAD, SIZE, STRIDES, BoxCopy, box_function
 from triptych.targets.cpu.emit.values import plain_pointer

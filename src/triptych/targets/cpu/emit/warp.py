@@ -15,8 +15,15 @@ from triptych.kernel_ir.dialects.tile import LOAD_MATRIX
 from triptych.targets.cpu.emit.barrier_state import State
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.packed_sums import Slot
-from triptych.targets.cpu.emit.private_arrays import PrivateArray
-from triptych.targets.cpu.emit.values import ArrayOfStructs, Emitted, Scalar, StructOfArrays, Vector, plain_pointer
+from triptych.targets.cpu.emit.values import (
+    ArrayOfStructs,
+    Emitted,
+    PrivateArray,
+    Scalar,
+    StructOfArrays,
+    Vector,
+    plain_pointer,
+)
 
 # Which loads of matrices fill fragments and do nothing else: their registers go straight into arrays of the thread.
 # Input: a `tile.load_matrix`. Output: for each of its registers the store that takes it, when all stand behind the

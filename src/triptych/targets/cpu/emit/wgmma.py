@@ -16,17 +16,14 @@ from triptych.ir.location import place_of
 from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS, WARPGROUP_WARPS, WIDTHS, WarpgroupMma, elements_per_register
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
-from triptych.targets.cpu.abi.host import has_wide_registers
-from triptych.targets.cpu.emit.async_queue import commit_products, defer, wait_for_products
+from triptych.targets.cpu.abi.system import has_wide_registers
+from triptych.targets.cpu.emit.async_queue import PRODUCTS, commit_products, defer, wait_for_products
 from triptych.targets.cpu.emit.barrier_state import CONTEXT_BYTES, PRODUCT_WORDS, PROGRESS, State, when
-from triptych.targets.cpu.emit.collectives import no_op, require
-from triptych.targets.cpu.emit.mma import array_of, table
-from triptych.targets.cpu.emit.mma_tiles import values
-from triptych.targets.cpu.emit.queue_functions import PRODUCTS
+from triptych.targets.cpu.emit.collectives import no_op, require, require_whole_warp
+from triptych.targets.cpu.emit.mma import array_of, table, values
 from triptych.targets.cpu.emit.values import Scalar
 from triptych.targets.cpu.emit.warp import Warp
 from triptych.targets.cpu.emit.wgmma_tiles import Factor, function_name, product_function
-from triptych.targets.cpu.emit.whole_warps import require_whole_warp
 
 _RECORD = "vector<4xi64>"
 

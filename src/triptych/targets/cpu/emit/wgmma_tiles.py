@@ -16,7 +16,7 @@ from functools import cache
 from triptych.kernel_ir.dialects.mma import DEPTH_BYTES, WARPGROUP_WARPS, WIDTHS, elements_per_register
 from triptych.kernel_ir.dialects.smem_operands import ATOM_ROWS, CHUNK_BYTES, K_MAJOR
 from triptych.kernel_ir.dialects.tile import WARP_THREADS
-from triptych.targets.cpu.emit.mma_operand_conversion import converted, stored_type
+from triptych.targets.cpu.emit.mma import converted, stored_type
 from triptych.targets.cpu.emit.text_lines import Lines
 
 LANES = 16

@@ -9,8 +9,7 @@ from __future__ import annotations
 from triptych.interop.dlpack import CPU, ELEMENT_CODES
 from triptych.targets.cpu.abi.abi import BIG_INT_TAG, BOOL_TAG, FLOAT_TAG, INT_TAG, VIEW_TAG
 from triptych.targets.cpu.calling.scalars import SCALARS
-from triptych.targets.cpu.export.c_interface import CFunction, CParameter
-from triptych.targets.cpu.export.codes import (
+from triptych.targets.cpu.export.c_interface import (
     ABI_MISMATCH,
     ABI_VERSION,
     BAD_ARGUMENT,
@@ -18,6 +17,8 @@ from triptych.targets.cpu.export.codes import (
     NOT_LOADED,
     OK,
     UNCHECKED,
+    CFunction,
+    CParameter,
     share_symbol,
 )
 from triptych.targets.cpu.export.device_code import ENCODE, HANDLE, KERNELS, LAUNCH, LOAD, RECORD, UNLOAD, VERSION

@@ -8,7 +8,7 @@ module, and then the kernels.
 from __future__ import annotations
 
 from triptych.objectstage.exports import DeviceCode
-from triptych.targets.cpu.export.codes import NO_DEVICE, OK
+from triptych.targets.cpu.export.c_interface import NO_DEVICE, OK
 from triptych.targets.cpu.export.llvm_lines import LlvmLines
 from triptych.targets.cpu.export.native_error_code import text_global
 

@@ -19,16 +19,13 @@ from triptych.targets.cpu.abi.system import system
 from triptych.targets.cpu.calling.calling_python import RAISE, WRITE
 from triptych.targets.cpu.code_generation import ANY_MACHINE, THIS_MACHINE
 from triptych.targets.cpu.export.c_entry import BODY, ENTRY, c_entry, exported_names
-from triptych.targets.cpu.export.c_header import header
-from triptych.targets.cpu.export.c_interface import CFunction, c_parameters
-from triptych.targets.cpu.export.codes import share_symbol
+from triptych.targets.cpu.export.c_interface import CFunction, c_parameters, header, share_symbol
 from triptych.targets.cpu.export.device_code import device_code
-from triptych.targets.cpu.export.explaining import explaining_code
 from triptych.targets.cpu.export.native_code import native_code
+from triptych.targets.cpu.export.native_error_code import explaining_code
 from triptych.targets.cpu.export.tvm_ffi_entry import LARGE_INTEGERS, tvm_ffi_entry
 from triptych.targets.cpu.passes.poll_loops import POLL
-from triptych.targets.cpu.runtime.float16 import with_float_helpers
-from triptych.targets.cpu.runtime.int128 import with_division_helpers
+from triptych.targets.cpu.runtime.compiler_builtins import with_division_helpers, with_float_helpers
 
 _NATIVE = {
     RAISE: "declare void @{name}(ptr, ptr, i64, i64, i64)",

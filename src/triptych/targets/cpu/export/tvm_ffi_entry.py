@@ -20,7 +20,7 @@ from triptych.targets.cpu.export.c_entry import (
     pack_record,
     share_function,
 )
-from triptych.targets.cpu.export.codes import BAD_ARGUMENT
+from triptych.targets.cpu.export.c_interface import BAD_ARGUMENT
 from triptych.targets.cpu.export.device_code import HANDLE, LOAD, UNLOAD
 from triptych.targets.cpu.export.llvm_lines import LlvmLines
 from triptych.targets.cpu.export.native_error_code import text_global

@@ -14,7 +14,7 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import append_ir, callee, operations_named, signature_of, symbols
 from triptych.kernel_ir.dialects.kernel_operations import array_size
-from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT, STACK_BYTES, padded
+from triptych.targets.cpu.abi.abi import ALIGNMENT, STACK_BYTES, padded
 from triptych.targets.cpu.abi.system import ALLOCATE
 
 ARRAYS = frozenset({"llvm.alloca"})

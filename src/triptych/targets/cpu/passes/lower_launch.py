@@ -1,4 +1,4 @@
-"""Pass `lower-launch`: a `gpu.launch_func` becomes a call of the thread pool with a function that runs some blocks.
+"""Passes `check-launch`, `lower-launch`: a `gpu.launch_func` becomes a call of the thread pool that runs some blocks.
 
 Input: the launches in the host function, and for every kernel `k` the function `k.blocks` that runs a range of blocks
 (see `kernel_functions`). Output: host code that packs the arguments on its stack, and `k.chunk`, which unpacks them.
@@ -14,24 +14,35 @@ from typing import Any
 from triptych.diagnostics.kernel_errors import BlockMemoryError, CooperativeLaunchError, LaunchShapeError
 from triptych.ir import bindings
 from triptych.ir.builder import Builder, builder_before
+from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Block, Location, Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import append_ir, callee, function, operations_named, symbols, text_constant
 from triptych.ir.types import type_text
 from triptych.kernel_ir.dialects.check import TABLE_ATTRIBUTE
-from triptych.kernel_ir.dialects.kernel_operations import CLUSTER_ATTRIBUTE
-from triptych.targets.cpu.abi.abi import CHECK_DISCARD, LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
+from triptych.kernel_ir.dialects.kernel_operations import CLUSTER_ATTRIBUTE, constant_of
+from triptych.targets.cpu.abi.abi import (
+    ALIGNMENT,
+    CHECK_DISCARD,
+    LAUNCH,
+    LAUNCH_DECLARATION,
+    NO_ROOM,
+    POLL,
+    POLL_DECLARATION,
+    SHARED_ALIGNMENT,
+    padded_value,
+)
 from triptych.targets.cpu.abi.kernel_functions import (
     BLOCKS,
     KERNEL_ATTRIBUTE,
     LAUNCH_REQUEST,
     MEMORY_ATTRIBUTE,
     POLL_REQUEST,
+    check_status,
+    check_zero,
     enclosing_function,
 )
-from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT, SHARED_ALIGNMENT, padded_value
-from triptych.targets.cpu.abi.status import check_status, check_zero
 
 _CHUNK = ".chunk"
 _CONTAINER = "gpu.container_module"
@@ -269,3 +280,22 @@ llvm.func internal @"{kernel}{_CHUNK}"(%packed: !llvm.ptr, %begin: i64, %end: i6
   llvm.return
 }}
 """
+
+
+# Pass `check-launch`: refuse launches whose clusters have more blocks than any machine runs together.
+
+_MOST_BLOCKS = 16
+
+
+def check_launch(module: Module) -> None:
+    """Raise at the first launch in clusters that are too large."""
+    for launch in launches(module):
+        blocks = prod(constant_of(extent) or 1 for extent in launch.cluster)
+        if blocks > _MOST_BLOCKS:
+            raise LoweringError(
+                f"a cluster has at most {_MOST_BLOCKS} blocks",
+                span=place_of(launch.operation),
+                found=f"a cluster of {blocks} blocks",
+                expected=f"1 to {_MOST_BLOCKS} blocks",
+                instead="a smaller `cluster`",
+            )

@@ -14,8 +14,7 @@ from triptych.ir.location import place_of
 from triptych.ir.modules import append_ir, operations_named, text_constant
 from triptych.ir.types import type_text
 from triptych.targets.cpu.abi.abi import KERNEL_WRITE, KERNEL_WRITE_DECLARATION
-from triptych.targets.cpu.abi.kernel_functions import launch_of
-from triptych.targets.cpu.abi.status import check_status
+from triptych.targets.cpu.abi.kernel_functions import check_status, launch_of
 from triptych.targets.cpu.calling.calling_python import WRITE, WRITE_TEXT
 
 PRINTS = frozenset({"gpu.printf"})

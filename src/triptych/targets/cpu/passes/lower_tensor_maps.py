@@ -10,8 +10,8 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.tensor_maps import ELEMENT_BYTES
 from triptych.kernel_ir.dialects.tile import TENSOR_MAP, TENSOR_MAP_BYTES
+from triptych.targets.cpu.abi.abi import ALIGNMENT
 from triptych.targets.cpu.abi.kernel_functions import enclosing_function
-from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.tma import write_box, write_map
 

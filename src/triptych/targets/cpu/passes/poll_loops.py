@@ -12,11 +12,10 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import append_ir, callee, function, operations_named, signature_of
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, inner, is_pure, operations, walk
 from triptych.targets.cpu.abi.abi import LAUNCH
-from triptych.targets.cpu.abi.status import check_status
+from triptych.targets.cpu.abi.kernel_functions import check_status
 from triptych.targets.cpu.abi.system import CLOCK, is_supported, system
 from triptych.targets.cpu.calling.calling_python import LOCKING_TEXT
-from triptych.targets.cpu.emit.strip_mining import STRETCH, Stretches
-from triptych.targets.cpu.emit.while_strip_mining import cut_while
+from triptych.targets.cpu.emit.strip_mining import STRETCH, Stretches, cut_while
 
 LOOPS = frozenset({"scf.for", "scf.while"})
 POLL = "triptych.poll_host"

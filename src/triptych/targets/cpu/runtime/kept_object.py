@@ -11,7 +11,7 @@ from triptych.artifact_store.record import Entry, NotAnEntry
 from triptych.driver.cache_misses import SealedError
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.support.config import config
-from triptych.targets.cpu.abi.host import host_info
+from triptych.targets.cpu.abi.system import host_info
 
 _OBJECT = "object"
 

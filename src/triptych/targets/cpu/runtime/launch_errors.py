@@ -17,8 +17,7 @@ from triptych.sanitizer.pipeline_protocol import explained
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.support.source import Span
-from triptych.targets.cpu.abi.abi import WAITING_ENTRY, WAITING_HEAD
-from triptych.targets.cpu.abi.launch_record import LaunchRecord
+from triptych.targets.cpu.abi.abi import WAITING_ENTRY, WAITING_HEAD, LaunchRecord
 from triptych.targets.cpu.calling.raising import check_error
 
 # Deadlock reports: which warps wait for ever, for which barrier, and what it misses.
@@ -170,7 +169,7 @@ def stop_cause(address: int) -> BaseException:
     error = _failed_check(launch)
     if not launch.last_stop:
         return error
-    framed: BaseException = import_late("triptych.targets.cpu.debugger.failing").with_frames(address, error)
+    framed: BaseException = import_late("triptych.targets.cpu.debugger.frames").with_frames(address, error)
     return framed
 
 

@@ -15,16 +15,18 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import get_ident
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request
 from triptych.support.config import config
 from triptych.support.errors import TriptychWarning
+from triptych.support.forking import import_late
 from triptych.support.processors import processors
 from triptych.support.stacks import start_thread
 from triptych.targets.cpu.abi.abi import (
@@ -36,12 +38,10 @@ from triptych.targets.cpu.abi.abi import (
     KERNEL_WRITE,
     LAUNCH,
     POLL,
+    LaunchRecord,
 )
-from triptych.targets.cpu.abi.launch_record import LaunchRecord
 from triptych.targets.cpu.abi.system import system
-from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER
-from triptych.targets.cpu.calling.writing import write_text
-from triptych.targets.cpu.debugger.arriving import PYTHON_REMEMBERER, PYTHON_STOPPER, failed, stopped
+from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER, write_text
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.launch_errors import stop_cause
 from triptych.targets.cpu.runtime.pool_code import (
@@ -55,8 +55,86 @@ from triptych.targets.cpu.runtime.pool_code import (
     pool_code,
 )
 from triptych.targets.cpu.runtime.pool_fault_code import FAULT_FUNCTIONS, MAKE_KEY, USE_KEY, WATCH_FAULTS
-from triptych.targets.cpu.runtime.pool_memory_code import KEEP_RECORDS, with_records
-from triptych.targets.cpu.runtime.records import records_address
+from triptych.targets.cpu.runtime.pool_memory_code import (
+    FIELDS,
+    HEADER,
+    KEEP_RECORDS,
+    LAUNCHED,
+    RAN,
+    WAITED,
+    with_records,
+)
+
+# Breakpoint callback of the pool: threads of a warp reach a place where they may stop, or one of them fails.
+
+PYTHON_STOPPER = "triptych_python_stopper"
+PYTHON_REMEMBERER = "triptych_python_rememberer"
+
+
+def stopped(launch: int, site: int, numbers: int) -> None:
+    """The debugger is imported by the first thread that stops. What it raises ends the launch."""
+    import_late("triptych.targets.cpu.debugger.session").arrived(launch, site, numbers)
+
+
+def failed(launch: int, site: int, numbers: int) -> None:
+    """A thread has failed a check; the site is that of its last stop."""
+    import_late("triptych.targets.cpu.debugger.frames").remember(launch, site, numbers)
+
+
+# Execution records for profilers: when which thread ran which blocks of a kernel, written by a pool of its own.
+#
+# Programs that are loaded while records are kept (`keep_records`) launch on that pool; all others never know of it.
+
+_NAMES = {LAUNCHED: "launch", RAN: "blocks", WAITED: "wait"}
+_KEPT: list[Any] = []
+"""The memory that they are in: one for a process, because pools have its address in their code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one thread did for a launch, between two times in nanoseconds of `support.timeline`."""
+
+    what: str
+    """`launch`, `blocks` or `wait`: the end of a launch, when the thread that launched has no blocks left."""
+    kernel: str
+    thread: int
+    first: int
+    last: int
+    """Blocks from `first` to before `last`."""
+    begin: int
+    end: int
+
+
+def keep_records(room: int = 1 << 16) -> None:
+    """Programs that are loaded from now on are recorded, `room` records between two readings."""
+    if not _KEPT:
+        _KEPT.append((ctypes.c_int64 * (HEADER + room * FIELDS))(0, room))
+
+
+def records_address() -> int:
+    """Of the memory; 0 when nothing is recorded."""
+    return ctypes.addressof(_KEPT[0]) if _KEPT else 0
+
+
+def are_many() -> bool:
+    """Whether there is room for as many more at most."""
+    return bool(_KEPT) and 2 * int(_KEPT[0][0]) > int(_KEPT[0][1])
+
+
+def take_records() -> tuple[list[Record], int]:
+    """Those since the last time, and how many more there was no room for. Nothing may be running."""
+    memory = _KEPT[0]
+    count, room = memory[0], memory[1]
+    found = [_record(memory[HEADER + i * FIELDS : HEADER + (i + 1) * FIELDS]) for i in range(min(count, room))]
+    memory[0] = 0
+    return found, max(0, count - room)
+
+
+def _record(words: list[int]) -> Record:
+    what, identity, thread, first, last, begin, end = words
+    text = ctypes.string_at(identity).decode(errors="replace")  # of a program that is still loaded
+    return Record(_NAMES[what], text.removeprefix("the kernel "), thread, first, last, begin, end)
+
 
 # Who outside of a launch could write the memory that all of its blocks wait for: then it goes on waiting.
 # Other threads that run Python could, and other processes, through memory that is mapped shared. What cannot be seen

@@ -7,7 +7,7 @@ stays with its thread for the next launch unless it is large.
 
 from __future__ import annotations
 
-from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT
+from triptych.targets.cpu.abi.abi import SHARED_ALIGNMENT
 from triptych.targets.cpu.abi.system import ALLOCATE
 
 ARENA_ALIGNMENT = SHARED_ALIGNMENT

@@ -23,8 +23,7 @@ from triptych.kernel_ir.dialects.check import (
 )
 from triptych.kernel_ir.dialects.mma import WARPGROUP_WARPS
 from triptych.kernel_ir.dialects.tile import WGMMA_COMMIT, WGMMA_STEPS, WGMMA_WAIT
-from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
-from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.abi.abi import ALIGNMENT, CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import packed_value
 from triptych.targets.cpu.emit.values import StackSlot

@@ -38,7 +38,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 from triptych.kernel_ir.dialects.simt import PREFETCH
 from triptych.kernel_ir.dialects.tile import MMA
 from triptych.sanitizer.checkers import BOUNDS, checkers
-from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT
+from triptych.targets.cpu.abi.abi import SHARED_ALIGNMENT
 from triptych.targets.cpu.emit.peeling import FirstIteration
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 

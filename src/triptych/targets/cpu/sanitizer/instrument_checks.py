@@ -62,7 +62,7 @@ from triptych.sanitizer.findings import note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
 from triptych.support.errors import TriptychWarning
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT
-from triptych.targets.cpu.abi.status import check_status
+from triptych.targets.cpu.abi.kernel_functions import check_status
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.check_calls import DECLARATIONS
 from triptych.targets.cpu.sanitizer.initcheck_shadow import follow_unset_registers

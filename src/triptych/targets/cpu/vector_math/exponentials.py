@@ -1,4 +1,4 @@
-"""Exponentials exp, exp2, expm1 and logarithms of `f32` lanes.
+"""Exponentials, logarithms, and what is made of them, of `f32` lanes: powers, hyperbolic functions, erf.
 
 An exponential is a power of two times a polynomial on half a binade around 1.
 
@@ -11,7 +11,9 @@ import math
 
 from triptych.ir.expressions import Expression, select
 from triptych.targets.cpu.vector_math.binary_floats import (
+    at_most,
     clamp,
+    copysign,
     fma,
     nearest_integer,
     polynomial,
@@ -145,3 +147,166 @@ def _as_float(k: Expression, x: Expression) -> Expression:
 def _at_most_bias(k: Expression) -> Expression:
     """The inverse of a larger power of two is no normal number; nothing is lost where x is that large."""
     return select(k > 127, 127, k)
+
+
+# Hyperbolic functions, their inverses and erf of `f32` lanes: from exp or log, from an odd polynomial near 0.
+
+_SINH = (1.6666667e-01, 8.3333105e-03, 1.9842896e-04, 2.7822132e-06)
+"""(sinh(x) - x) / x**3 in x**2 for |x| <= 1; sinh(x) then has a relative error of 2**-31."""
+_TANH = (-3.333328e-01, 1.3331406e-01, -5.3736515e-02, 2.0628167e-02, -5.692296e-03)
+"""(tanh(x) - x) / x**3 in x**2 for |x| <= 5/8; tanh(x) then has a relative error of 2**-27.7."""
+
+
+def sinh(x: Expression) -> Expression:
+    """(exp(x) - exp(-x)) / 2, both halves from one exp."""
+    size = abs(x)
+    half = _half_exp(size)
+    return select(size < 1.0, _odd(x, _SINH), copysign(half - 0.25 / half, x))
+
+
+def cosh(x: Expression) -> Expression:
+    """(exp(x) + exp(-x)) / 2."""
+    half = _half_exp(abs(x))
+    return half + 0.25 / half
+
+
+def tanh(x: Expression) -> Expression:
+    """1 - 2 / (exp(2 * x) + 1); beyond 10 that is 1 in every float."""
+    size = abs(x)
+    n, significand = exp_parts(2.0 * at_most(size, 10.0))
+    far = 1.0 - 2.0 / fma(significand, power_of_two(n, x.element), 1.0)
+    return select(size < 0.625, _odd(x, _TANH), copysign(far, x))
+
+
+def _half_exp(x: Expression) -> Expression:
+    """exp(x) / 2, which is finite where the hyperbolic functions are; x is not negative."""
+    n, significand = exp_parts(at_most(x, 90.0))
+    return scaled(significand, n - 1)
+
+
+def _odd(x: Expression, coefficients: tuple[float, ...]) -> Expression:
+    """The sign is copied because the sum of -0 and a product with the other sign is +0."""
+    square = x * x
+    return copysign(fma(x * square, polynomial(square, coefficients), x), x)
+
+
+# asinh, acosh and atanh of `f32` lanes, all from log1p, whose argument is small where the result is.
+
+_LARGE = 2.0**24
+"""From here on the square root is the value itself, and its square might overflow."""
+
+
+def asinh(x: Expression) -> Expression:
+    """log(x + sqrt(x**2 + 1)), without the cancellation of 1 near 0."""
+    size = abs(x)
+    square = size * size
+    beyond_one = size + square / (1.0 + (square + 1.0).applied("sqrt"))
+    return copysign(_log1p_or_log_of_double(size, beyond_one), x)
+
+
+def acosh(x: Expression) -> Expression:
+    """log(x + sqrt(x**2 - 1)); NaN below 1."""
+    above = x - 1.0
+    beyond_one = above + fma(above, above, 2.0 * above).applied("sqrt")
+    return select(x < 1.0, math.nan, _log1p_or_log_of_double(x, beyond_one))
+
+
+def atanh(x: Expression) -> Expression:
+    """log((1 + x) / (1 - x)) / 2; NaN beyond 1."""
+    size = abs(x)
+    return copysign(0.5 * log1p(2.0 * size / (1.0 - size)), x)
+
+
+def _log1p_or_log_of_double(x: Expression, beyond_one: Expression) -> Expression:
+    large = x > _LARGE
+    return log1p(select(large, x, beyond_one)) + select(large, x.filled(math.log(2.0)), 0.0)
+
+
+# erf of `f32` lanes: an odd polynomial near 0, and 1 - exp(-q) with a polynomial q further out.
+
+_NEAR = (1.2837917e-01, -3.7612626e-01, 1.1283579e-01, -2.6853347e-02, 5.187162e-03, -7.997853e-04, 7.806903e-05)
+"""erf(x) / x - 1 in x**2 for |x| <= 1; erf(x) then has a relative error of 2**-29.4."""
+_FAR = (3.205674e-04, 1.1271716e00, 6.380123e-01, 1.03218116e-01, -2.18896e-02, 2.9601068e-03, -1.8760463e-04)
+"""-log(1 - erf(x)) for 1 <= x <= 4; erf(x) then has a relative error of 2**-29.7."""
+
+
+def erf(x: Expression) -> Expression:
+    """Beyond 4 the result is 1 in every float."""
+    size = abs(x)
+    near = fma(x, polynomial(x * x, _NEAR), x)
+    n, significand = exp_parts(-polynomial(at_most(size, 4.0), _FAR))
+    far = 1.0 - significand * power_of_two(n, x.element)
+    return select(size < 1.0, near, copysign(far, x))
+
+
+# Powers of `f32` lanes: pow and cbrt.
+#
+# pow goes through `f64`: the exponent y * log2(x) has up to 8 bits before the point, and a float would lack them behind
+# it. In `f64` no `f32` is subnormal, and the last conversion rounds, overflows and underflows as it should.
+
+_LOG2 = (
+    *(1.44269504089257, -0.721347520469111, 0.480898343807173, -0.3606737519046896, 0.288539457896474),
+    *(-0.24044998146208799, 0.2060753542870038, -0.18030249379601146, 0.16090195557424006, -0.1450140386546114),
+    *(0.12347711580771827, -0.11172777843688071, 0.1577985490004779, -0.1505754085168316),
+)
+"""log2(1 + f) / f for |f| <= 1/3, with a relative error of 2**-38.5; a division would cost more than its length."""
+_EXP2_F64 = (
+    *(1.0000000005541556, 0.6931472057373329, 0.24022646890650354, 0.0555032877681101),
+    *(0.00961848895567845, 0.0013399931274398111, 0.0001534581241236948),
+)
+"""2**r for |r| <= 1/2, with a relative error of 2**-29."""
+_INVERSE_CUBE_ROOT_OF_ONE = 0x54A21D2A
+"""Minus a third of the bits of x, this is the bits of about x ** (-1/3): bits count logarithms."""
+
+
+def power(x: Expression, y: Expression) -> Expression:
+    """All special cases as C has them."""
+    size = abs(x)
+    exponent = y.convert("extf", "f64") * _log2(size)
+    exponent = select(size.equals(1.0) | y.equals(0.0), 0.0, exponent)
+    return _with_sign(x, y, _exp2(clamp(exponent, -160.0, 130.0)).convert("truncf", "f32"))
+
+
+def power_fast(x: Expression, y: Expression) -> Expression:
+    """2 ** (y * log2(x)); the error grows with the exponent, and a negative x gives NaN."""
+    return exp2(y * log2(x))
+
+
+def _with_sign(x: Expression, y: Expression, size: Expression) -> Expression:
+    """Odd integers keep the sign of x; other numbers are no exponents of a finite negative x."""
+    half = y * 0.5
+    whole = y.equals(y.applied("trunc"))
+    odd = whole & half.differs(half.applied("trunc"))
+    size = select((x < 0.0) & (x > -math.inf) & ~whole, math.nan, size)
+    return select(odd, copysign(size, x), size)
+
+
+def _log2(x: Expression) -> Expression:
+    """log2 of a positive `f32`, in `f64`."""
+    wide = x.convert("extf", "f64")
+    k, m = split(wide)
+    f = m - 1.0
+    result = fma(f, polynomial(f, _LOG2), k.convert("sitofp", "f64"))
+    result = select(x < math.inf, result, wide)
+    return select(x.equals(0.0), -math.inf, result)
+
+
+def _exp2(x: Expression) -> Expression:
+    whole, n = nearest_integer(x)
+    return polynomial(x - whole, _EXP2_F64) * power_of_two(n, "f64")
+
+
+def cbrt(x: Expression) -> Expression:
+    """x times the square of x ** (-1/3), whose iteration needs no division, and one step of Newton's rule."""
+    subnormal = abs(x) < 2.0**-126
+    size = abs(select(subnormal, x * 2.0**24, x))
+    third = (size.bits().convert("sitofp", "f32") * (1.0 / 3.0)).convert("fptosi", "i32")
+    inverse = (_INVERSE_CUBE_ROOT_OF_ONE - third).bits_as("f32")
+    for _ in range(2):
+        off = 1.0 - (size * inverse) * (inverse * inverse)
+        inverse = fma(inverse * off, fma(off, 2.0 / 9.0, 1.0 / 3.0), inverse)
+    square = inverse * inverse
+    root = size * square
+    root = fma(fma(-root * root, root, size), square * (1.0 / 3.0), root)
+    root = select(subnormal, root * 2.0**-8, root)
+    return copysign(select(size < math.inf, root, size), x)

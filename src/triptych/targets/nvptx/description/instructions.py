@@ -4,7 +4,7 @@ One row for each operation of the dialects `simt`, `tile`, `gpu` and `llvm` that
 for each of its forms that only newer GPUs have.
 
 Loads and stores are of LLVM where nothing is said of them but `volatile`; with hints for caches or an order they are
-inline PTX (`lower_cache_hints`).
+inline PTX (`cache_hints`).
 """
 
 from __future__ import annotations

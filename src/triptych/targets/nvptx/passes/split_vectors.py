@@ -17,8 +17,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Module, Operation, Type, Value
 from triptych.ir.types import bit_width, byte_size, count_and_element, int_width, lanes
 from triptych.kernel_ir.analysis.addresses import private_place
-from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.analysis.memory_types import bits_of
+from triptych.targets.nvptx.analysis.kernels import bits_of, kernels
 
 # Register parts of a thread's vector: one number of 32 bits or more each, or a few narrower ones.
 REGISTER_BITS = 32

@@ -19,7 +19,7 @@ from triptych.targets.nvptx.toolchain.assembler import (
     refused,
 )
 from triptych.targets.nvptx.toolchain.locate import load, missing
-from triptych.targets.nvptx.toolchain.ptxas import Ptxas
+from triptych.targets.nvptx.toolchain.programs import Ptxas
 
 # The assembler as the library nvJitLink, in this process: half the time of the program for a small kernel.
 

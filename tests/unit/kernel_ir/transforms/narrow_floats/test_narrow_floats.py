@@ -12,7 +12,7 @@ from tests.unit.targets.build import function, traced
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import Signature, attach_signature, copy_module
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
+from triptych.targets.cpu.passes.narrow_floats import expand_narrow_floats
 
 NARROW = re.compile(r"\b(f8E\w+|f6E\w+|f4E\w+|tf32)\b")
 

@@ -1,4 +1,4 @@
-"""`simt.live_across`: which values go to memory between segments, and which are made again."""
+"""`barrier_regions`: which values go to memory between segments, and which are made again."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from tests.unit.kernel_ir.kernels import kernel
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import producer, walk
-from triptych.targets.cpu.blocks.barrier_regions import Item, Segment, partition_at_barriers, segments
-from triptych.targets.cpu.blocks.live_across import LiveAcross
+from triptych.targets.cpu.blocks.barrier_regions import Item, LiveAcross, Segment, partition_at_barriers, segments
 
 BARRIER = "gpu.barrier\n"
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.targets.cpu.emit.test_mma_tiles import PASSES, TYPES, numbers
+from tests.unit.targets.cpu.emit.test_mma import PASSES, TYPES, numbers
 from triptych.ir import bindings
 from triptych.ir.bindings import context
 from triptych.ir.llvm.bridge import to_llvm_ir
@@ -20,7 +20,7 @@ from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS, WarpgroupMma, elemen
 from triptych.kernel_ir.dialects.smem_operands import K_MAJOR, MN_MAJOR, byte_swizzle, smem_atom, smem_operand
 from triptych.layout import Layout, slice_and_offset, tile_to_shape, zipped_divide
 from triptych.stages import PassSpec
-from triptych.targets.cpu.emit.mma_tiles import values
+from triptych.targets.cpu.emit.mma import values
 from triptych.targets.cpu.emit.wgmma_tiles import Factor, function_name, product_function
 
 SLICES = 2

@@ -25,7 +25,7 @@ from triptych.diagnostics.runtime_errors import (
 from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, ReadOnlyTensorError
 from triptych.ir import bindings
 from triptych.targets.cpu.calling.scalars import SCALARS
-from triptych.targets.cpu.export.loaded_functions import fits, number_cell, number_in
+from triptych.targets.cpu.export.loaded_modules import fits, number_cell, number_in
 from triptych.workbench.commands.cli import main
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc links the exported objects")

@@ -8,7 +8,7 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.bindings import context
-from triptych.targets.cpu.passes.call_libm import call_libm
+from triptych.targets.cpu.passes.lower_math import call_libm
 
 
 def lowered(name: str, kind: str) -> str:

@@ -17,7 +17,7 @@ from triptych import cute
 from triptych.cute.runtime import make_fake_tensor
 from triptych.support.config import override
 from triptych.targets.nvptx.passes.uniform_branches import make_uniform
-from triptych.targets.nvptx.report.instruction_counts import instruction_counts
+from triptych.targets.nvptx.report.machine_code import instruction_counts
 
 pytestmark = needs_assembler
 

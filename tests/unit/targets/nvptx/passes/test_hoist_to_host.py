@@ -25,7 +25,7 @@ from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.passes import hoist_to_host as hoist_to_host
-from triptych.targets.nvptx.passes.magic_division import magic_division
+from triptych.targets.nvptx.passes.hoist_to_host import magic_division
 
 BIG = 2**31 - 1
 DIVISORS = sorted({d for k in range(31) for d in (2**k - 1, 2**k, 2**k + 1) if d > 0} | {BIG, 10, 641, 10**9 + 7})

@@ -1,4 +1,4 @@
-"""`take-tensor-maps`, `pass-tensor-maps` (`pass_tensor_maps`): the driver makes maps, and kernels receive them."""
+"""`take-tensor-maps`, `pass-tensor-maps` (`lower_mbarrier_and_tma`): the driver makes maps, kernels get them."""
 
 from __future__ import annotations
 

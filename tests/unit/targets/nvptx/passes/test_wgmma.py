@@ -11,7 +11,7 @@ from tests.unit.targets.nvptx.asynchronous import compiled
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych.stages import Compiled
 from triptych.support.errors import PerformanceWarning
-from triptych.targets.nvptx.passes import bound_launches
+from triptych.targets.nvptx.passes import launch_bounds
 
 pytestmark = needs_assembler
 COLUMNS = 64
@@ -124,7 +124,7 @@ def test_every_instruction_of_a_warpgroup_is_convergent() -> None:
 
 
 def test_remarks_of_the_assembler_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bound_launches, "SET_REGISTERS", "nobody.has.this")
+    monkeypatch.setattr(launch_bounds, "SET_REGISTERS", "nobody.has.this")
     with pytest.warns(PerformanceWarning, match="C7508 'setmaxnreg' ignored"):
         compiled('"simt.set_registers"() {kind = "increase", count = 240 : i64} : () -> ()')
 

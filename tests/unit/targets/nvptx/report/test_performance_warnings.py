@@ -18,7 +18,7 @@ from triptych.cute.nvgpu import CopyUniversalOp
 from triptych.cute.runtime import FakeTensor, make_fake_tensor
 from triptych.support.config import override
 from triptych.support.errors import PerformanceWarning
-from triptych.targets.nvptx.report import performance_warnings
+from triptych.targets.nvptx.report import usage
 
 pytestmark = needs_assembler
 TARGET = "nvptx:sm_80"
@@ -90,7 +90,7 @@ def crowded(a: cute.Tensor, b: cute.Tensor) -> None:
 @pytest.fixture(autouse=True)
 def anew() -> Iterator[None]:
     """Warnings of other tests are forgotten, and shown as Python shows them by default."""
-    performance_warnings._shown.clear()
+    usage._shown.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         yield

@@ -15,8 +15,8 @@ from triptych.support.config import TABLE, override
 from triptych.support.setting import SettingError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, Architecture
 from triptych.targets.nvptx.description.errors import AssemblerError, MissingToolError, NoGpuError
-from triptych.targets.nvptx.report.instruction_counts import instruction_counts
-from triptych.targets.nvptx.toolchain import assembling, locate, ptxas
+from triptych.targets.nvptx.report.machine_code import instruction_counts
+from triptych.targets.nvptx.toolchain import assembling, locate, programs
 from triptych.targets.nvptx.toolchain.assembler import (
     Assembled,
     Assembler,
@@ -25,8 +25,7 @@ from triptych.targets.nvptx.toolchain.assembler import (
     ptx_version,
 )
 from triptych.targets.nvptx.toolchain.assembling import toolchain
-from triptych.targets.nvptx.toolchain.disassembling import disassemble
-from triptych.targets.nvptx.toolchain.ptxas import Ptxas
+from triptych.targets.nvptx.toolchain.programs import Ptxas, disassemble
 
 SM_80 = ARCHITECTURES["sm_80"]
 NOTHING = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n"
@@ -180,6 +179,6 @@ def test_code_that_counts_registers_goes_to_the_assembler_that_honours_it(monkey
     usual, program = Old((13, 0)), Ptxas()
     monkeypatch.setattr(assembling, "ASSEMBLERS", (usual, program))
     for version, chosen in (((13, 0), program), (None, usual), ((12, 0), usual)):
-        monkeypatch.setattr(ptxas, "_version", lambda version=version: version)
+        monkeypatch.setattr(programs, "_version", lambda version=version: version)
         assert assembling.assembler_for(plain, ARCHITECTURES["sm_90a"]) is usual
         assert assembling.assembler_for(counting, ARCHITECTURES["sm_90a"]) is chosen

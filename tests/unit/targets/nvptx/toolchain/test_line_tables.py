@@ -10,7 +10,7 @@ import triptych as tt
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych import cute
-from triptych.targets.nvptx.toolchain.disassembling import disassemble
+from triptych.targets.nvptx.toolchain.programs import disassemble
 
 pytestmark = [needs_assembler, needs_disassembler]
 _PLACE = re.compile(r'//## File "([^"]+)", line (\d+)')

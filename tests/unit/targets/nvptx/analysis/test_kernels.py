@@ -1,11 +1,11 @@
-"""`memory_types`: how many bits a load or a store moves."""
+"""`kernels`: how many bits a load or a store moves."""
 
 from __future__ import annotations
 
 import pytest
 
 from triptych.ir.builder import Builder
-from triptych.targets.nvptx.analysis.memory_types import bits_of
+from triptych.targets.nvptx.analysis.kernels import bits_of
 
 
 @pytest.mark.parametrize(

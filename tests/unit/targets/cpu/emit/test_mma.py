@@ -21,7 +21,7 @@ from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma, elements_per_reg
 from triptych.kernel_ir.dialects.tile import WARP_THREADS as WARP
 from triptych.layout import Layout
 from triptych.stages import PassSpec
-from triptych.targets.cpu.emit.mma_tiles import function_name, product_functions, values
+from triptych.targets.cpu.emit.mma import function_name, product_functions, values
 
 TYPES: dict[str, Any] = {
     "f16": np.float16,

@@ -1,12 +1,4 @@
-"""Pass `vectorize-math`: mathematical functions of vectors become vector arithmetic instead of one call per lane.
-
-Input: `math` operations on rank-1 vectors, after warps have become vectors and before control flow is flattened.
-Output: `arith` operations and those `math` operations that are machine instructions. `f16` and `bf16` lanes are
-computed in `f32` and rounded once more. Expression of `f64` and scalars are left to the C mathematics library.
-
-Nothing here may be contracted or reassociated later: the formulas count on each rounding. A pass that adds such flags
-to the user's operations runs before this one.
-"""
+"""Passes `vectorize-math`, `call-libm`: mathematical functions become vector arithmetic or calls of the C library."""
 
 from __future__ import annotations
 
@@ -17,12 +9,21 @@ from dataclasses import dataclass
 from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, element_and_lanes
 from triptych.ir.handles import Module, Operation, Value
-from triptych.ir.modules import operations_named
-from triptych.ir.passes import Replacement, replace_each
+from triptych.ir.modules import append_ir, operations_named
+from triptych.ir.passes import Replacement, Rule, replace_each
 from triptych.ir.types import may_approximate
 from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.vector_math import exponentials, hyperbolics, powers, trigonometry
+from triptych.targets.cpu.vector_math import exponentials, trigonometry
+
+# Pass `vectorize-math`: mathematical functions of vectors become vector arithmetic instead of one call per lane.
+#
+# Input: `math` operations on rank-1 vectors, after warps have become vectors and before control flow is flattened.
+# Output: `arith` operations and those `math` operations that are machine instructions. `f16` and `bf16` lanes are
+# computed in `f32` and rounded once more. Expression of `f64` and scalars are left to the C mathematics library.
+#
+# Nothing here may be contracted or reassociated later: the formulas count on each rounding. A pass that adds such flags
+# to the user's operations runs before this one.
 
 Build = Callable[..., Expression | Sequence[Expression]]
 """From `f32` operands to the result or results."""
@@ -41,16 +42,16 @@ class Formula:
 
 FORMULAS = {
     "math.acos": Formula(trigonometry.acos, 1.5),
-    "math.acosh": Formula(hyperbolics.acosh, 2.5),
+    "math.acosh": Formula(exponentials.acosh, 2.5),
     "math.asin": Formula(trigonometry.asin, 1.5),
-    "math.asinh": Formula(hyperbolics.asinh, 2.5),
+    "math.asinh": Formula(exponentials.asinh, 2.5),
     "math.atan": Formula(trigonometry.atan, 1.5),
     "math.atan2": Formula(trigonometry.atan2, 2.0),
-    "math.atanh": Formula(hyperbolics.atanh, 2.5),
-    "math.cbrt": Formula(powers.cbrt, 1.0),
+    "math.atanh": Formula(exponentials.atanh, 2.5),
+    "math.cbrt": Formula(exponentials.cbrt, 1.0),
     "math.cos": Formula(trigonometry.cos, 1.5, trigonometry.cos_fast),
-    "math.cosh": Formula(hyperbolics.cosh, 2.0),
-    "math.erf": Formula(hyperbolics.erf, 1.5),
+    "math.cosh": Formula(exponentials.cosh, 2.0),
+    "math.erf": Formula(exponentials.erf, 1.5),
     "math.exp": Formula(exponentials.exp, 1.25),
     "math.exp2": Formula(exponentials.exp2, 1.0),
     "math.expm1": Formula(exponentials.expm1, 2.0),
@@ -58,12 +59,12 @@ FORMULAS = {
     "math.log10": Formula(exponentials.log10, 1.5),
     "math.log1p": Formula(exponentials.log1p, 2.0),
     "math.log2": Formula(exponentials.log2, 1.5),
-    "math.powf": Formula(powers.power, 0.6, powers.power_fast),
+    "math.powf": Formula(exponentials.power, 0.6, exponentials.power_fast),
     "math.sin": Formula(trigonometry.sin, 1.5, trigonometry.sin_fast),
     "math.sincos": Formula(trigonometry.sincos, 1.5, trigonometry.sincos_fast),
-    "math.sinh": Formula(hyperbolics.sinh, 2.0),
+    "math.sinh": Formula(exponentials.sinh, 2.0),
     "math.tan": Formula(trigonometry.tan, 2.0, trigonometry.tan_fast),
-    "math.tanh": Formula(hyperbolics.tanh, 1.5),
+    "math.tanh": Formula(exponentials.tanh, 1.5),
 }
 
 _MANY = 8
@@ -133,3 +134,47 @@ def _chosen(operation: Operation) -> Build:
 
 def _narrowed(x: Expression, element: str) -> Expression:
     return x if element == x.element else narrow(x, FLOAT_FORMATS[element])
+
+
+# Pass `call-libm`: functions that upstream lowers to an inexact formula call the C mathematics library instead.
+#
+# Input: what vector formulas leave, scalars and `f64` lanes. Upstream lowers `expm1(x)` to `exp(x) - 1` and `log1p(x)`
+# to `log(1 + x)`, which lose every digit near zero, where these functions are for. Narrow floats are computed in `f32`.
+
+_FUNCTIONS = {"math.expm1": "expm1", "math.log1p": "log1p"}
+INEXACT = frozenset(_FUNCTIONS)
+"""What upstream has such a formula for."""
+
+
+def call_libm(module: Module) -> None:
+    """Replace every such operation by a call, a vector by one call for each lane."""
+    for name, function in _FUNCTIONS.items():
+        found = operations_named(module, name)
+        if found:
+            append_ir(module, _declarations(function))
+        replace_each(found, _calling(function))
+
+
+def _declarations(function: str) -> str:
+    return f"func.func private @{function}f(f32) -> f32\nfunc.func private @{function}(f64) -> f64\n"
+
+
+def _calling(function: str) -> Rule:
+    def rule(op: Replacement) -> list[Value]:
+        (argument,) = op.operands
+        element, count = element_and_lanes(argument.type)
+        if count is None:
+            return [_call(op, function, argument, element)]
+        lanes = [op.element(argument, i, element) for i in range(count)]
+        called = [_call(op, function, lane, element) for lane in lanes]
+        return [op.value("vector.from_elements", called, argument.type)]
+
+    return rule
+
+
+def _call(op: Replacement, function: str, argument: Value, element: str) -> Value:
+    if element not in ("f32", "f64"):
+        wide = _call(op, function, op.value("arith.extf", (argument,), "f32"), "f32")
+        return op.value("arith.truncf", (wide,), element)
+    callee = op.attribute(f"@{function}{'f' if element == 'f32' else ''}")
+    return op.value("func.call", (argument,), element, {"callee": callee})

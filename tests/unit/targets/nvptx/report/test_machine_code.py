@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.targets.nvptx.report.sass_loops import loops
+from triptych.targets.nvptx.report.machine_code import loops
 
 PLAIN = """
 .text.kernel:

@@ -1,17 +1,38 @@
-"""Pass `unroll-array-loops`: loops that pick elements of a private array by their counter are written out.
-
-Registers have no addresses: an array stays in them only while every index is a constant. One index that is not sends
-the array to memory, which is hundreds of times as slow, so this is worth any number of instructions within reason.
-"""
+"""Passes `hoist-allocas`, `unroll-array-loops`: private memory of a thread is reserved once, and stays in registers."""
 
 from __future__ import annotations
 
 from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
 from triptych.kernel_ir.transforms.loop_passes import CARRIED
 from triptych.targets.nvptx.analysis.kernels import kernels
+
+# Pass `hoist-allocas`: memory of a thread is reserved once, when its kernel begins.
+#
+# Upstream reserves the arguments of `vprintf` where a kernel prints, which in a loop takes more memory in every turn.
+
+
+def hoist_allocas(module: Module) -> None:
+    """Move every `llvm.alloca` of constant size, and its size, to the start of its function."""
+    builder = Builder(module.context)
+    for function in kernels(module, "llvm.func"):
+        blocks = list(function.regions[0].blocks)
+        for alloca in operations_named(function, "llvm.alloca") if len(blocks) > 1 else ():
+            count = defining_op(alloca.operands[0])
+            if count is None or count.name != "llvm.mlir.constant":
+                continue
+            size = count.clone(builder.at_start(blocks[0]))
+            alloca.operands[0] = size.results[0]
+            alloca.move_after(size)
+
+
+# Pass `unroll-array-loops`: loops that pick elements of a private array by their counter are written out.
+#
+# Registers have no addresses: an array stays in them only while every index is a constant. One index that is not sends
+# the array to memory, which is hundreds of times as slow, so this is worth any number of instructions within reason.
 
 ARRAYS = frozenset({"llvm.alloca"})
 """What private arrays are made by."""

@@ -1,4 +1,4 @@
-"""The assembler as the program `ptxas`: a process of its own, so that nothing it does can harm this one."""
+"""Programs of NVIDIA's toolkit, `ptxas` and `nvdisasm`, each a process of its own."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.record import JSON, Entry, NotAnEntry
 from triptych.support.config import config
 from triptych.targets.nvptx.description.architectures import Architecture
+from triptych.targets.nvptx.description.errors import AssemblerError
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions, refused
 from triptych.targets.nvptx.toolchain.locate import find_program, program
+
+# The assembler as the program `ptxas`: a process of its own, so that nothing it does can harm this one.
 
 _RELEASE = re.compile(r"release (\d+)\.(\d+)")
 
@@ -86,3 +89,19 @@ def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=config().worker_timeout,
     )
+
+
+# Disassembly of a cubin as readable SASS, by the program `nvdisasm`.
+
+
+def disassemble(cubin: bytes, *options: str) -> str:
+    """Every kernel's instructions; `-g` among the options shows the lines they come from."""
+    with tempfile.TemporaryDirectory(prefix="triptych-") as folder:
+        file = Path(folder, "kernels.cubin")
+        file.write_bytes(cubin)
+        done = subprocess.run(
+            [program("nvdisasm"), "-c", *options, str(file)], capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:
+        raise AssemblerError("the disassembler refused the cubin", found=done.stderr.strip())
+    return done.stdout

@@ -1,4 +1,4 @@
-"""`simt.private_arrays`: an array is kept element by element where every access is of whole elements."""
+"""`values`: an array is kept element by element where every access is of whole elements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from tests.unit.kernel_ir.kernels import kernel
 from triptych.ir.types import type_text
 from triptych.kernel_ir.dialects.kernel_operations import producer
-from triptych.targets.cpu.emit.private_arrays import private_arrays, users
+from triptych.targets.cpu.emit.values import private_arrays, users
 
 ARRAY = "%eight = arith.constant 8 : i32\n%a = llvm.alloca %eight x f32 {alignment = 16 : i64} : (i32) -> !llvm.ptr\n"
 V4, V2 = "vector<4xf32>", "vector<2xf16>"

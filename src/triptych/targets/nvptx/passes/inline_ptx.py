@@ -1,18 +1,20 @@
-"""Pass `check-inline-ptx`: the constraints of inline PTX are ones that LLVM can read and NVIDIA's registers fit.
-
-LLVM ends the process, this one or its worker, for constraints that it does not understand.
-"""
+"""Passes `check-inline-ptx`, `size-inline-addresses`: constraints of inline PTX that LLVM reads."""
 
 from __future__ import annotations
 
 import re
 
+from triptych.ir.builder import builder_before
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Operation
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
-from triptych.ir.types import is_struct
+from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, is_struct, memory_space
 from triptych.targets.nvptx.analysis.kernels import kernels
+
+# Pass `check-inline-ptx`: the constraints of inline PTX are ones that LLVM can read and NVIDIA's registers fit.
+#
+# LLVM ends the process, this one or its worker, for constraints that it does not understand.
 
 _REGISTERS = {"b": "1", "h": "16", "c": "16", "r": "32", "l": "64", "q": "128", "f": "f32", "d": "f64"}
 _OUTPUT = re.compile(rf"=&?[{''.join(_REGISTERS)}]")
@@ -60,3 +62,28 @@ def _refused(operation: Operation, found: str, expected: str) -> LoweringError:
     return LoweringError(
         "the constraints of inline PTX do not fit", span=place_of(operation), found=found, expected=expected
     )
+
+
+# Pass `size-inline-addresses`: inline PTX gets an address in a register of the size that it names.
+#
+# Addresses of shared memory have 32 bits in generated code, and whoever wrote PTX may have asked for 64: LLVM would
+# leave the upper half undefined.
+
+_INTEGERS = {"l": "i64", "r": "i32"}
+
+
+def size_inline_addresses(module: Module) -> None:
+    """Hand over every address of shared memory as an integer."""
+    for kernel in kernels(module, "llvm.func"):
+        for operation in operations_named(kernel, *INLINE):
+            _size_addresses(operation)
+
+
+def _size_addresses(operation: Operation) -> None:
+    constraints = operation.attributes["constraints"].value.split(",")
+    letters = [letter for letter in constraints if letter and not letter.startswith(("=", "~"))]
+    for place, (letter, operand) in enumerate(zip(letters, list(operation.operands), strict=True)):
+        if letter in _INTEGERS and memory_space(operand.type) in (SHARED_SPACE, CLUSTER_SPACE):
+            builder = builder_before(operation)
+            kind = builder.type(_INTEGERS[letter])
+            operation.operands[place] = builder.value("llvm.ptrtoint", (operand,), kind, location=operation.location)
