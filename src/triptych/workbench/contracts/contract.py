@@ -133,9 +133,15 @@ def cases_of(given: object) -> dict[str, Mapping[str, Any]]:
     """`CASES` of a file: named dictionaries, or a list of them, which are named by what they say."""
     if not given:
         return {USUAL: {}}
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping) and all(isinstance(case, Mapping) for case in given.values()):
         return {str(name): dict(case) for name, case in given.items()}
-    assert isinstance(given, Sequence), "CASES is a dictionary or a list"
+    if not isinstance(given, Sequence) or not all(isinstance(case, Mapping) for case in given):
+        raise ContractError(
+            "the cases of a kernel file cannot be read",
+            found=f"CASES = {given!r}"[:80],
+            expected="a dictionary of named dictionaries, or a list of dictionaries",
+            instead='`CASES = {"small": {"n": 64}}`',
+        )
     return {", ".join(f"{key}={value}" for key, value in case.items() if key != BENCH): dict(case) for case in given}
 
 

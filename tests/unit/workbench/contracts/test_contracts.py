@@ -143,3 +143,10 @@ def test_a_solution_of_kernelbench(tmp_path: Path) -> None:
     assert contract.format == "KernelBench"
     found = verify(contract, VerifyOptions(seeds=1))
     assert found.verdict == "pass", found.findings
+
+
+@pytest.mark.parametrize("cases", ["3", "'small'", "[3]", "{'small': 10}"])
+def test_cases_that_cannot_be_read_are_refused(tmp_path: Path, cases: str) -> None:
+    text = WHOLE.replace('{"small": {"n": 10}, "large": {"n": 1000, "bench": True}}', cases)
+    with pytest.raises(ContractError, match="cases of a kernel file"):
+        loaded(tmp_path, text)
