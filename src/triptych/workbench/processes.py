@@ -62,11 +62,11 @@ def ask(
     *,
     each: bool = False,
     environment: dict[str, str] | None = None,
-    told: Progress | None = None,
+    bar: Progress | None = None,
 ) -> Answer:
     """Do something in a child; a time limit ends it: of all of it, or of `each` thing that it says it is doing.
 
-    `told` hears what it is doing: the text, and the counts and the note that the child gives with it.
+    `bar` hears what it is doing: the text, and the counts and the note that the child gives with it.
     """
     reading, writing = os.pipe()
     arguments = writing, os.getpid(), json.dumps({"verb": verb, **request})
@@ -80,7 +80,7 @@ def ask(
         )
         os.close(writing)
         try:
-            return _listen(child, answers, _Limit(seconds, each), told)
+            return _listen(child, answers, _Limit(seconds, each), bar)
         finally:
             child.kill()
             child.wait()
@@ -130,12 +130,12 @@ class _Limit:
             self._until = time.monotonic() + self.seconds
 
 
-def _listen(child: subprocess.Popen[bytes], answers: Any, limit: _Limit, told: Progress | None) -> Answer:
-    doing, over, pause = "starting", False, _PAUSE if told is None else TICK
+def _listen(child: subprocess.Popen[bytes], answers: Any, limit: _Limit, bar: Progress | None) -> Answer:
+    doing, over, pause = "starting", False, _PAUSE if bar is None else TICK
     while True:
         while not over and not select.select([answers], [], [], max(0.0, min(limit.left(), pause)))[0]:
-            if told is not None:
-                told.tick()
+            if bar is not None:
+                bar.tick()
             if limit.left() <= 0:
                 child.kill()
                 over = True
@@ -145,8 +145,8 @@ def _listen(child: subprocess.Popen[bytes], answers: Any, limit: _Limit, told: P
         facts = json.loads(line)
         if "doing" in facts:
             doing = facts["doing"]
-            if told is not None:
-                told.say(doing, **facts.get("how", {}))
+            if bar is not None:
+                bar.say(doing, **facts.get("how", {}))
             limit.heard()
             continue
         return Answer(facts.get("result"), doing, "", facts.get("error", ""), facts.get("is_request", False))

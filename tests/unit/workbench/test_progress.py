@@ -27,18 +27,18 @@ def clock() -> _Clock:
 
 def test_a_short_command_says_nothing(clock: _Clock) -> None:
     out = io.StringIO()
-    with progress("bench", out, clock) as told:
+    with progress("bench", out, clock) as bar:
         clock.now = EVERY / 2
-        told.say("measuring", 1, 2)
+        bar.say("measuring", 1, 2)
     assert out.getvalue() == ""
 
 
 def test_lines_come_every_few_seconds_with_what_is_left(clock: _Clock) -> None:
     out = io.StringIO()
-    told = Lines("tune", out, clock)
+    bar = Lines("tune", out, clock)
     for second in range(10):
         clock.now = float(second)
-        told.say("measuring", second, 20, "best 1.5 ms")
+        bar.say("measuring", second, 20, "best 1.5 ms")
     assert out.getvalue().splitlines() == [
         f"tune: measuring, {done} of 20, best 1.5 ms, {done} s, {20 - done} s left" for done in (3, 6, 9)
     ]
@@ -46,10 +46,10 @@ def test_lines_come_every_few_seconds_with_what_is_left(clock: _Clock) -> None:
 
 def test_time_goes_on_where_nothing_is_said(clock: _Clock) -> None:
     out = io.StringIO()
-    told = Lines("verify", out, clock)
-    told.say("loading")
+    bar = Lines("verify", out, clock)
+    bar.say("loading")
     clock.now = EVERY
-    told.tick()
+    bar.tick()
     assert out.getvalue() == "verify: loading, 3 s\n"
 
 
@@ -67,9 +67,9 @@ class _Terminal(io.StringIO):
 def test_a_terminal_has_a_bar_that_goes_away() -> None:
     pytest.importorskip("rich")
     out = _Terminal()
-    with progress("tune", out) as told:
-        told.say("compiling [8]", 3, 8, "2 pruned")
-        told.tick()
+    with progress("tune", out) as bar:
+        bar.say("compiling [8]", 3, 8, "2 pruned")
+        bar.tick()
     assert "compiling [8], 3 of 8" in out.getvalue()
     assert "2 pruned" in out.getvalue()
 
@@ -94,7 +94,7 @@ def test_what_the_child_is_doing_is_reported(tmp_path: Path) -> None:
         "seeds": 1,
         "allow_weak": False,
     }
-    answer = ask("verify", request, 60.0, told=Told())
+    answer = ask("verify", request, 60.0, bar=Told())
     assert "TT0720" in answer.error
     assert heard
     assert heard[0].startswith("loading")

@@ -103,7 +103,7 @@ class Addressed(Protocol):
     def ir_value(self) -> Value: ...
 
 
-def stretch(swizzle: Swizzle) -> int:
+def period(swizzle: Swizzle) -> int:
     """The bytes that a swizzle permutes in themselves, whatever comes before them."""
     return 1 << (swizzle.base + abs(swizzle.shift) + swizzle.bits)
 

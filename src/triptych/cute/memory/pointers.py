@@ -12,7 +12,7 @@ from typing import Any
 from triptych.cute.dynamic.traced_integers import ints, realize, trusted_int
 from triptych.cute.memory.access import read, write
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.memory.addresses import Allocation, Origin, advance, in_bytes, stretch
+from triptych.cute.memory.addresses import Allocation, Origin, advance, in_bytes, period
 from triptych.cute.memory.element_storage import element_value, storage_of
 from triptych.cute.memory.shared_window import cluster_pointer, shared_address, shared_pointer
 from triptych.cute.tracing.device import tracing
@@ -55,7 +55,7 @@ class Pointer:
         self.allocation = allocation
         """The memory it points into; known only where accesses are checked."""
         self.origin = origin
-        """For swizzled memory, an address that whole stretches of it are counted from; it stands for the value then."""
+        """For swizzled memory, an address that whole periods of it are counted from; it stands for the value then."""
         self.operand = operand
         """Where it is the start of slices that matrix instructions read themselves: how a slice lies in memory."""
 
@@ -152,7 +152,7 @@ class Pointer:
             return self._with(self._checked(), dtype=kind)
         value = self.ir_value()
         origin = self.origin or Origin(value, self.alignment, 0)
-        if self.memspace is not AddressSpace.smem or origin.alignment % stretch(swizzle):
+        if self.memspace is not AddressSpace.smem or origin.alignment % period(swizzle):
             return self._with(value, dtype=kind, swizzle=swizzle, origin=None)
         return self._with(origin.address, dtype=kind, swizzle=swizzle, origin=origin)
 
@@ -177,11 +177,11 @@ class Pointer:
 
     # crossing branches, loops, calls and launches -----------------------------------------------------------------
     def __extract_mlir_values__(self) -> list[Any]:
-        """Whole stretches apart: where only their number changes in a loop, what is permuted stays as it is."""
+        """Whole periods apart: where only their number changes in a loop, what is permuted stays as it is."""
         extent = self.allocation.numbers() if self.allocation is not None else ()
         if self.swizzle is None or self.origin is None:
             return [self.ir_value(), *extent]
-        whole = multiples_in(self.origin.distance, stretch(self.swizzle))
+        whole = multiples_in(self.origin.distance, period(self.swizzle))
         parts = (self.origin.distance - whole, whole)
         return [self._checked(), *(Int32(realize(part, widest=Int32)) for part in parts), *extent]
 
@@ -190,7 +190,7 @@ class Pointer:
         origin = None
         if self.swizzle is not None and self.origin is not None:
             rest, multiples, *numbers = numbers
-            distance = trusted_int(rest, self.alignment) + trusted_int(multiples, stretch(self.swizzle))
+            distance = trusted_int(rest, self.alignment) + trusted_int(multiples, period(self.swizzle))
             origin = Origin(address, self.origin.alignment, distance)
         rebuilt = self._with(address, allocation=None, origin=origin)
         return rebuilt if self.allocation is None else rebuilt.inside(self.allocation.rebuilt(numbers))

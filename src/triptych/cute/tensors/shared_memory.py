@@ -61,8 +61,8 @@ class SmemAllocator:
         what = f"a tensor {layout} of {dtype.__name__}"
         if swizzle is None:
             return Tensor(shared_bytes(what, dtype, size, alignment), layout)
-        stretch = _stretch(swizzle)
-        pointer = shared_bytes(what, dtype, _whole(size, stretch), max(alignment, stretch))
+        period = _period(swizzle)
+        pointer = shared_bytes(what, dtype, _whole(size, period), max(alignment, period))
         return Tensor(recast_ptr(pointer, swizzle), layout)
 
     def _struct(self, kind: struct, byte_alignment: int) -> Struct:
@@ -81,13 +81,13 @@ def _extent(layout: AnyLayout) -> Any:
     if isinstance(inner, Layout):
         return cosize(inner)
     reached: Any = tuple_add(layout.offset, cosize(layout.outer))
-    return _whole(reached, _stretch(inner)) if isinstance(reached, int) else reached
+    return _whole(reached, _period(inner)) if isinstance(reached, int) else reached
 
 
-def _stretch(swizzle: Swizzle) -> int:
-    """A swizzle permutes stretches of this size, each in itself."""
+def _period(swizzle: Swizzle) -> int:
+    """A swizzle permutes periods of this size, each in itself."""
     return 1 << (swizzle.base + swizzle.bits + max(-swizzle.shift, 0))
 
 
-def _whole(count: int, stretch: int) -> int:
-    return -(-count // stretch) * stretch
+def _whole(count: int, period: int) -> int:
+    return -(-count // period) * period

@@ -70,8 +70,8 @@ def bench_command(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         check_picture(arguments.plot)
     request |= {"files": arguments.files, "command": sys.argv, "sweep": sweep_of(arguments.sweep)}
-    with progress("bench") as told:
-        answer = ask("bench", request, arguments.timeout, told=told)
+    with progress("bench") as bar:
+        answer = ask("bench", request, arguments.timeout, bar=bar)
     if answer.result is None:
         return report_failure("bench", answer)
     record = answer.result

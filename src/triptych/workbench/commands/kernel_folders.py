@@ -72,18 +72,18 @@ def devlog_command(arguments: argparse.Namespace) -> int:
 
 def _static(target: str, record: dict[str, Any], before: dict[str, Any] | None) -> Static:
     """What both versions take of a GPU, by the assembler."""
-    with progress("devlog") as told, tempfile.TemporaryDirectory() as folder:
-        found = [{} if one is None else _resources(one, target, Path(folder), told) for one in (record, before)]
+    with progress("devlog") as bar, tempfile.TemporaryDirectory() as folder:
+        found = [{} if one is None else _resources(one, target, Path(folder), bar) for one in (record, before)]
     return Static(target, *found)
 
 
-def _resources(record: dict[str, Any], target: str, folder: Path, told: Progress) -> dict[str, Any]:
+def _resources(record: dict[str, Any], target: str, folder: Path, bar: Progress) -> dict[str, Any]:
     """Of the source in a record, compiled for a target."""
     file = folder / Path(record["file"]).name
     file.write_text(record["source"], encoding="utf-8")
     request = {"file": str(file), "target": target, "case": "", "calls": 1, "folder": str(folder / "profile")}
     settings = {"TRIPTYCH_TARGET": target}
-    answer = ask("profile", request, _PATIENCE, environment=settings, told=told)
+    answer = ask("profile", request, _PATIENCE, environment=settings, bar=bar)
     if answer.result is None:
         raise FolderError(
             f"{file.name} cannot be compiled for {target}", found=answer.error or answer.ended, instead="no --target"
@@ -125,10 +125,10 @@ def import_command(arguments: argparse.Namespace) -> int:
     new_folder(arguments.root, arguments.example, arguments.layer)
     resources = None
     if not arguments.no_resources:
-        with progress("import") as told:
-            told.say(f"compiling {arguments.example.name}")
+        with progress("import") as bar:
+            bar.say(f"compiling {arguments.example.name}")
             target = arguments.target or f"nvptx:{found.needs()}"
-            resources = resources_of(arguments.example, target, arguments.seconds, told.tick, arguments.arguments)
+            resources = resources_of(arguments.example, target, arguments.seconds, bar.tick, arguments.arguments)
     folder = import_example(arguments.root, arguments.example, arguments.layer, resources)
     if arguments.json:
         facts = {"folder": str(folder), "parts": parts, "topics": found.lines, "tiling": found.choices()}

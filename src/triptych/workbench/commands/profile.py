@@ -46,8 +46,8 @@ def profile_command(arguments: argparse.Namespace) -> int:
     request = {name: getattr(arguments, name) for name in ("target", "case", "calls")}
     request |= {"file": str(file), "folder": str(folder)}
     settings = {"TRIPTYCH_TARGET": arguments.target, "TRIPTYCH_LINE_INFO": "1"} if arguments.target else None
-    with progress("profile") as told:
-        answer = ask("profile", request, arguments.timeout, environment=settings, told=told)
+    with progress("profile") as bar:
+        answer = ask("profile", request, arguments.timeout, environment=settings, bar=bar)
     if answer.result is None:
         return report_failure("profile", answer)
     if "skipped" in answer.result:

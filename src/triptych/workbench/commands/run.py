@@ -38,7 +38,7 @@ from triptych.workbench.commands.compile_only import compiling_only
 from triptych.workbench.commands.notebooks import SUFFIX, run_notebook
 
 LONG = 2.0
-"""Seconds after which something is told."""
+"""Seconds after which something is reported."""
 _LOOK = 0.5
 _POOL = "triptych.targets.cpu.runtime.pool"
 _COMPILED = "compile "
@@ -86,21 +86,21 @@ class RunProgress:
 @contextmanager
 def telling() -> Iterator[None]:
     """Inside, what takes long is told; at the end, the totals."""
-    told = RunProgress(sys.stderr)
+    bar = RunProgress(sys.stderr)
 
     def watch() -> None:
-        while not told.is_over:
-            told.look(time.monotonic())
+        while not bar.is_over:
+            bar.look(time.monotonic())
             time.sleep(_LOOK)
 
-    timeline.LISTENERS.append(told.listen)
+    timeline.LISTENERS.append(bar.listen)
     threading.Thread(target=watch, name="triptych run", daemon=True).start()
     try:
         yield
     finally:
-        told.is_over = True
-        timeline.LISTENERS.remove(told.listen)
-        print(told.totals(), file=sys.stderr, flush=True)
+        bar.is_over = True
+        timeline.LISTENERS.remove(bar.listen)
+        print(bar.totals(), file=sys.stderr, flush=True)
 
 
 def _doing() -> list[tuple[str, str]]:

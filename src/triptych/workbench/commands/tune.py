@@ -122,9 +122,9 @@ def tune_command(arguments: argparse.Namespace) -> int:
     if arguments.again:
         journal.unlink(missing_ok=True)
     request = {**{name: getattr(arguments, name) for name in _ASKED}, "key": key, "journal": str(journal)}
-    with progress("tune") as told:
+    with progress("tune") as bar:
         while True:
-            answer = ask("tune", request, arguments.limit, each=True, told=told)
+            answer = ask("tune", request, arguments.limit, each=True, bar=bar)
             crashed = re.fullmatch(r"measuring #(\d+)", answer.doing)
             if answer.result is not None or not answer.ended or crashed is None:
                 break

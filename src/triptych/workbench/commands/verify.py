@@ -38,10 +38,10 @@ def verify_command(arguments: argparse.Namespace) -> int:
     """Verify, print, and return the exit code."""
     wanted = ("file", "rtol", "atol", "cases", "seeds", "allow_weak")
     request = {name: getattr(arguments, name) for name in wanted}
-    with progress("verify") as told:
-        answer = ask("check", request, arguments.timeout, environment=_CHECKED, told=told) if arguments.check else None
+    with progress("verify") as bar:
+        answer = ask("check", request, arguments.timeout, environment=_CHECKED, bar=bar) if arguments.check else None
         if answer is None or (answer.result is not None and answer.result["verdict"] != "fail"):
-            answer = ask("verify", request, arguments.timeout, told=told)
+            answer = ask("verify", request, arguments.timeout, bar=bar)
             if arguments.check and answer.result is not None and answer.result["verdict"] != "skipped":
                 answer.result["checked"] = DEFAULT.replace(",", ", ")
     if answer.result is None:

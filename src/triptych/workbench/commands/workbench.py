@@ -87,8 +87,8 @@ def add_doctor(command: argparse.ArgumentParser) -> None:
 def doctor_command(arguments: argparse.Namespace) -> int:
     """Examine, print, and return the exit code: 0 if everything that is there works."""
     found: Any = import_late("triptych.workbench.doctor.report")  # NumPy, only where it is needed
-    with progress("doctor") as told:
-        report = found.examine(told, everything=arguments.everything)
+    with progress("doctor") as bar:
+        report = found.examine(bar, everything=arguments.everything)
     text = json.dumps(report.data(), indent=2)
     if arguments.report:
         arguments.report.write_text(text + "\n", encoding="utf-8")

@@ -35,7 +35,7 @@ _ALIGNMENT = 256
 
 
 @dataclass(slots=True)
-class _Stretch:
+class _MemoryRange:
     """Memory of the CPU that tensors share, from its first byte to behind its last."""
 
     start: int
@@ -48,40 +48,40 @@ class _Stretch:
 def on_machine(gpu: Gpu, tensors: Sequence[Any]) -> Iterator[list[TensorView]]:
     """Views of the tensors' copies; what kernels change is copied back."""
     views = [passing_view(tensor) for tensor in tensors]
-    stretches = _stretches(tensors, views)
-    for each in stretches:
+    ranges = _ranges(tensors, views)
+    for each in ranges:
         each.room = gpu.memory.allocate(max(each.end - each.start, 1))
         ctypes.memmove(each.room.bytes.ctypes.data, each.start, each.end - each.start)
     try:
-        yield [_moved(view, stretches) for view in views]
-        for each in stretches:
+        yield [_moved(view, ranges) for view in views]
+        for each in ranges:
             if each.room is not None and each.is_written:
                 ctypes.memmove(each.start, each.room.bytes.ctypes.data, each.end - each.start)
     finally:
-        for each in stretches:
+        for each in ranges:
             if each.room is not None:
                 gpu.memory.free(each.room.base)
 
 
-def _stretches(tensors: Sequence[Any], views: Sequence[TensorView]) -> list[_Stretch]:
+def _ranges(tensors: Sequence[Any], views: Sequence[TensorView]) -> list[_MemoryRange]:
     """Tensors that overlap are in one; each begins where its allocation does, as far as that is known."""
-    found: list[_Stretch] = []
+    found: list[_MemoryRange] = []
     parts = sorted((*_span(view, _origin(tensor)), view.read_only) for tensor, view in zip(tensors, views, strict=True))
     for start, end, read_only in parts:
         if found and start < found[-1].end:
             found[-1].end = max(end, found[-1].end)
         else:
-            found.append(_Stretch(start, end))
+            found.append(_MemoryRange(start, end))
         found[-1].is_written |= not read_only
     return found
 
 
-def _moved(view: TensorView, stretches: Sequence[_Stretch]) -> TensorView:
+def _moved(view: TensorView, ranges: Sequence[_MemoryRange]) -> TensorView:
     """The same tensor in the machine's memory."""
-    stretch = max((each for each in stretches if each.start <= view.address), key=lambda each: each.start)
-    assert stretch.room is not None, "every stretch has been given memory"
+    memory_range = max((each for each in ranges if each.start <= view.address), key=lambda each: each.start)
+    assert memory_range.room is not None, "every memory_range has been given memory"
     described = DLTensor.from_buffer_copy(DLTensor.from_address(view.__dltensor__))
-    described.data, described.offset = stretch.room.base + view.address - stretch.start, 0
+    described.data, described.offset = memory_range.room.base + view.address - memory_range.start, 0
     described.device, described.device_number = GPU, 0
     return TensorView(described, view, read_only=view.read_only)
 

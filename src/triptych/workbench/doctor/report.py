@@ -106,7 +106,7 @@ class Report:
         return {**asdict(self), "statement": self.statement()}
 
 
-def examine(told: Progress, *, everything: bool = False) -> Report:
+def examine(bar: Progress, *, everything: bool = False) -> Report:
     """Look at this machine, and run what it can."""
     gpus, no_gpu = _gpus()
     report = Report(
@@ -121,9 +121,9 @@ def examine(told: Progress, *, everything: bool = False) -> Report:
         no_gpu,
     )
     if not report.missing():
-        report.runs += [_on_cpu(name, report.processor, told) for name in (SUITE if everything else (FIRST,))]
-        report.runs += _on_gpu(gpus[0], told) if gpus else [_compiled(told)]
-        report.runs += [_elsewhere(name, told) for name in report.targets if name not in ("cpu", "nvptx")]
+        report.runs += [_on_cpu(name, report.processor, bar) for name in (SUITE if everything else (FIRST,))]
+        report.runs += _on_gpu(gpus[0], bar) if gpus else [_compiled(bar)]
+        report.runs += [_elsewhere(name, bar) for name in report.targets if name not in ("cpu", "nvptx")]
     return report
 
 
@@ -154,11 +154,11 @@ def target_of(gpu: Gpu) -> str:
     return next((name for name in (f"{gpu.architecture}a", gpu.architecture) if name in ARCHITECTURES), "")
 
 
-def _on_cpu(name: str, hardware: str, told: Progress) -> Run:
-    return _run(name, "cpu", hardware, ask("doctor", {"kernel": name, "target": "cpu"}, PATIENCE, told=told))
+def _on_cpu(name: str, hardware: str, bar: Progress) -> Run:
+    return _run(name, "cpu", hardware, ask("doctor", {"kernel": name, "target": "cpu"}, PATIENCE, bar=bar))
 
 
-def _on_gpu(gpu: Gpu, told: Progress) -> Iterable[Run]:
+def _on_gpu(gpu: Gpu, bar: Progress) -> Iterable[Run]:
     architecture = target_of(gpu)
     if not architecture:
         yield Run(FIRST, "nvptx", "", FAILS, f"there is no target for {gpu.architecture}")
@@ -166,24 +166,24 @@ def _on_gpu(gpu: Gpu, told: Progress) -> Iterable[Run]:
     for name, entry in SUITE.items():
         target = f"nvptx:{architecture}"
         if entry.runs_on(architecture):
-            yield _run(name, target, gpu.name, ask("doctor", {"kernel": name, "target": target}, PATIENCE, told=told))
+            yield _run(name, target, gpu.name, ask("doctor", {"kernel": name, "target": target}, PATIENCE, bar=bar))
         else:
             yield Run(name, target, "", SKIPPED, f"needs {entry.needs or f'sm_{entry.since}'}")
 
 
-def _compiled(told: Progress) -> Run:
+def _compiled(bar: Progress) -> Run:
     """Without a GPU: what can be made of a kernel for one."""
     target = f"nvptx:{UNTOLD}"
     request = {"kernel": FIRST, "target": target, "compile_only": True}
-    answer = ask("doctor", request, PATIENCE, told=told)
+    answer = ask("doctor", request, PATIENCE, bar=bar)
     if answer.result is None:
         return Run(FIRST, target, "", FAILS, _why(answer))
     return Run(FIRST, target, "", COMPILES, f"to {' and '.join(answer.result['made'])}; it has not run")
 
 
-def _elsewhere(name: str, told: Progress) -> Run:
+def _elsewhere(name: str, bar: Progress) -> Run:
     """A target of another package, whose memory is taken to be that of the host."""
-    answer = ask("doctor", {"kernel": FIRST, "target": name}, PATIENCE, told=told)
+    answer = ask("doctor", {"kernel": FIRST, "target": name}, PATIENCE, bar=bar)
     return _run(FIRST, name, f"what the target {name} runs on", answer)
 
 

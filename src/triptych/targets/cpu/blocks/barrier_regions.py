@@ -232,15 +232,15 @@ _MOST_REMATERIALIZED = 64
 
 
 class LiveAcross:
-    """For every segment the values that it needs from elsewhere, and which values need a home in memory."""
+    """For every segment the values that it needs from elsewhere, and which values need a slot in memory."""
 
     def __init__(self, items: Sequence[Item], analysis: UniformityAnalysis) -> None:
         self._analysis = analysis
         self._maker: dict[Value, Segment] = {}
         self._place_of: dict[Value, Value] = {}
-        """Values that share the home of another: results of loops, and what is carried into the next iteration."""
+        """Values that share the slot of another: results of loops, and what is carried into the next iteration."""
         self._placed: set[Value] = set()
-        """Values that a loop or branch of the block carries: they always have a home."""
+        """Values that a loop or branch of the block carries: they always have a slot."""
         self._costs: dict[Value, int | None] = {}
         """Operations that it takes to make a value again; None for what is kept in memory."""
         self._collect_places(items)
@@ -262,7 +262,7 @@ class LiveAcross:
         self._collect_ends(items)
 
     def place(self, value: Value) -> Value:
-        """The value whose home this one shares; itself by default."""
+        """The value whose slot this one shares; itself by default."""
         while value in self._place_of:
             value = self._place_of[value]
         return value
@@ -280,7 +280,7 @@ class LiveAcross:
         return list(self._needs[segment])
 
     def ending(self, item: Item) -> list[Value]:
-        """Values whose homes are free when an item has run: what loops and branches carry keeps its own."""
+        """Values whose slots are free when an item has run: what loops and branches carry keeps its own."""
         return self._ends.get(item, [])
 
     # collecting -------------------------------------------------------------------------------------------------

@@ -72,8 +72,8 @@ class BlockFunction(BlockEnv):
         code = self._code
         self._frame = frame = LaunchFrame(self._kernel, self._module, code)
         self.shared = frame.shared
-        stretches = [segment.operations for segment in segments(self._items)]
-        self._sums = PackedSums(stretches, self._analysis, self._private, whole_warps=frame.whole_warps)
+        sequences = [segment.operations for segment in segments(self._items)]
+        self._sums = PackedSums(sequences, self._analysis, self._private, whole_warps=frame.whole_warps)
         for argument, value in zip(body(self._kernel).arguments, frame.arguments, strict=True):
             self._values[argument] = Scalar(value)
 
@@ -151,8 +151,8 @@ class BlockFunction(BlockEnv):
             else:
                 self._run_together(item)
             for value in self._crossings.ending(item):
-                for kind, home in self._spill_slots.pop(value):
-                    self._free[kind].append(home)
+                for kind, slot in self._spill_slots.pop(value):
+                    self._free[kind].append(slot)
 
     def _once(self) -> Warp:
         return Warp(convert, self._code, self._analysis, self._position, self, self._values, None, None)
@@ -205,7 +205,7 @@ class BlockFunction(BlockEnv):
             return None
         return self._code.compare_lanes("ult", warp.linear().value, self._code.broadcast(self._frame.threads, "i32"))
 
-    # homes ------------------------------------------------------------------------------------------------------
+    # slots ------------------------------------------------------------------------------------------------------
     def _known(self, value: Value) -> bool:
         return self._analysis.at(self._crossings.place(value)).known and self._analysis.at(value).known
 

@@ -113,7 +113,7 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
     struct = is_struct(result.type)
     element = kinds[1]
     places = [code.wide(element), code.wide("i8")] if struct else [code.wide(element)]
-    homes = [warp.arrays.scratch(place) for place in places] if used else []
+    slots = [warp.arrays.scratch(place) for place in places] if used else []
     vectors = {o: warp.vector(o) for o in operands if not _same_everywhere(warp, o)}
 
     def once(lane: Value) -> None:
@@ -126,12 +126,12 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
         if not used:
             return
         parts = _struct_parts(warp, made, element) if struct else [made]
-        for home, part, part_kind in zip(homes, parts, [element, code.type("i8")], strict=False):
-            code.store(part, code.offset(home, code.value("arith.index_cast", (lane,), "i64"), part_kind), 1)
+        for slot, part, part_kind in zip(slots, parts, [element, code.type("i8")], strict=False):
+            code.store(part, code.offset(slot, code.value("arith.index_cast", (lane,), "i64"), part_kind), 1)
 
     each_active(warp, once)
     if used:
-        loaded = [code.load(h, place, min(ALIGNMENT, byte_size(place))) for h, place in zip(homes, places, strict=True)]
+        loaded = [code.load(h, place, min(ALIGNMENT, byte_size(place))) for h, place in zip(slots, places, strict=True)]
         if struct:
             loaded[1] = code.compare_lanes("ne", loaded[1], code.zero(code.wide("i8")))
             warp.set(result, StructOfArrays(loaded))

@@ -149,11 +149,11 @@ def _source_lanes(warp: Warp, form: str, offset: Value, clamp: Value) -> Value:
 def _read_lanes(warp: Warp, vector: Value, lanes: Value, kind: Type) -> Value:
     """Each lane reads another lane's element, through memory."""
     code = warp.code
-    home = warp.arrays.scratch(code.wide(kind))
-    code.store(vector, home, min(ALIGNMENT, byte_size(code.wide(kind))))
+    slot = warp.arrays.scratch(code.wide(kind))
+    code.store(vector, slot, min(ALIGNMENT, byte_size(code.wide(kind))))
     wide = code.value("arith.extui", (lanes,), code.wide("i64"))
     mask, warp.mask = warp.mask, None
-    found = gather(warp, code.offset(home, wide, kind), kind, byte_size(kind))
+    found = gather(warp, code.offset(slot, wide, kind), kind, byte_size(kind))
     warp.mask = mask
     return found
 

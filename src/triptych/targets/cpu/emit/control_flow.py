@@ -18,7 +18,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     operations,
     producer,
 )
-from triptych.targets.cpu.emit.strip_mining import STRETCH, Stretches
+from triptych.targets.cpu.emit.strip_mining import STRIP_LENGTH, Strips
 from triptych.targets.cpu.emit.values import Scalar, StackSlot, Vector
 from triptych.targets.cpu.emit.warp import Warp
 
@@ -148,14 +148,14 @@ def _plain(
     One part more than the loop carries is the counter after the last iteration.
     """
     if _is_long(warp, operation) and not any(contains(child, _LOOPS) for child in inner(operation)):
-        return _in_stretches(warp, operation, limits, parts, kinds)
+        return _strip_mined(warp, operation, limits, parts, kinds)
     return _counted(warp, operation, limits, parts, kinds)
 
 
 def _is_long(warp: Warp, operation: Operation) -> bool:
     """Whether a loop may run for so long that a user would want to interrupt it."""
     low, high, step = (warp.analysis.at(bound).constant for bound in list(operation.operands)[:3])
-    return low is None or high is None or not step or (high - low) // step > STRETCH
+    return low is None or high is None or not step or (high - low) // step > STRIP_LENGTH
 
 
 def _counted(
@@ -181,19 +181,19 @@ def _counted(
     return list(made.results)
 
 
-def _in_stretches(
+def _strip_mined(
     warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[Type]
 ) -> list[Value]:
-    """A loop of loops, with a look at interrupts between two stretches, so that the inner one stays as it is."""
+    """A loop of loops, with a look at interrupts between two strips, so that the inner one stays as it is."""
     low, high, step = limits
-    code, stretches = warp.code, Stretches(warp.code, low, high, step)
+    code, strips = warp.code, Strips(warp.code, low, high, step)
     zero, one = (code.constant(n, "i64") for n in (0, 1))
-    made = code.operation("scf.for", [zero, stretches.count, one, *parts], kinds, regions=1)
+    made = code.operation("scf.for", [zero, strips.count, one, *parts], kinds, regions=1)
     inside = code.append_block(made, 0, ["i64", *kinds])
     number, *carried = inside.arguments
     outer = warp.region(inside, (), warp.mask)
-    stretch = [*stretches.bounds(number), step]
-    results = _counted(warp, operation, stretch, carried, kinds)
+    strip = [*strips.bounds(number), step]
+    results = _counted(warp, operation, strip, carried, kinds)
     warp.arrays.poll(warp, operation)
     code.operation("scf.yield", results)
     warp.leave(outer)

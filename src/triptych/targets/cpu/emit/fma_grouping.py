@@ -1,6 +1,6 @@
 """FMA grouping: a few accumulators at a time over all their terms, so that these few stay in registers.
 
-Input: a stretch of operations that a warp runs one after the other. Output: the same operations. A product of fragments
+Input: a sequence of operations that a warp runs in order. Output: the same operations. A product of fragments
 by single numbers adds one term to each of 64 sums, then the next to each: with vectors for numbers that is twice what
 a machine has of registers, and every addition would load and store its sum. Sums touch only arrays of their thread, so
 they may come after everything else, group by group. What they multiply is taken from what was stored, so that the next
@@ -27,7 +27,7 @@ _MANY = 2 * TOGETHER
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A stretch of an array of the thread, in bytes."""
+    """A range of an array of the thread, in bytes."""
 
     array: Value
     bytes: range
@@ -47,7 +47,7 @@ class _Unordered(Exception):
 
 
 def groups_of(found: Sequence[Operation]) -> Groups | None:
-    """The sums of a stretch; None if they are few or need the order as it is."""
+    """The sums of a sequence; None if they are few or need the order as it is."""
     sums = {operation for operation in found if operation.name == SUM}
     if len(sums) < _MANY:
         return None
@@ -63,7 +63,7 @@ def _stores_one(operation: Operation, sums: set[Operation]) -> bool:
 
 
 class Groups:
-    """Which operations belong to which group of sums; the others come first, the rest of the stretch last."""
+    """Which operations belong to which group of sums; the others come first, the rest of the sequence last."""
 
     def __init__(self, found: Sequence[Operation], rest: Sequence[Operation], sums: set[Operation]) -> None:
         self.rest = rest
@@ -83,7 +83,7 @@ class Groups:
                 self.members[placed[operation]].append(self.taken.get(operation, operation))
 
     def order(self) -> Sequence[Operation | ForwardedLoad]:
-        """The stretch in the order in which it is to be run; some loads are `ForwardedLoad`."""
+        """The sequence in the order in which it is to be run; some loads are `ForwardedLoad`."""
         return [*self.others, *(operation for members in self.members for operation in members), *self.rest]
 
     def _is_of_sums(self, operation: Operation) -> bool:

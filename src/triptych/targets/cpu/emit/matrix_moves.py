@@ -43,9 +43,9 @@ def load_matrices(warp: Warp, operation: Operation) -> None:
     elif _fill_fragment(warp, copy, operation):
         return
     else:
-        homes = _homes(warp, copy.registers)
-        _call_load(warp, copy, pointer, homes, _REGISTER_BYTES)
-        registers = [warp.code.load(home, warp.code.wide("i32"), ALIGNMENT) for home in homes]
+        slots = _slots(warp, copy.registers)
+        _call_load(warp, copy, pointer, slots, _REGISTER_BYTES)
+        registers = [warp.code.load(slot, warp.code.wide("i32"), ALIGNMENT) for slot in slots]
     for result, register in zip(operation.results, registers, strict=True):
         warp.set(result, Vector(register))
 
@@ -126,10 +126,10 @@ def store_matrices(warp: Warp, operation: Operation) -> None:
         lanes = [code.extract(addresses, lane, "!llvm.ptr") for lane in range(copy.count * copy.rows)]
         _store(code, copy, [code.load(source, code.wide("i32"), ALIGNMENT) for source in sources], lanes)
 
-    homes = _homes(warp, copy.registers)
-    for register, home in zip(registers, homes, strict=True):
-        code.store(register, home, ALIGNMENT)
-    warp.arrays.call(code, copy.name, [warp.vector(pointer), *homes], write)
+    slots = _slots(warp, copy.registers)
+    for register, slot in zip(registers, slots, strict=True):
+        code.store(register, slot, ALIGNMENT)
+    warp.arrays.call(code, copy.name, [warp.vector(pointer), *slots], write)
 
 
 def _store(code: LaneBuilder, copy: MatrixCopy, registers: Sequence[Value], addresses: Sequence[Value]) -> None:
@@ -144,7 +144,7 @@ def _store(code: LaneBuilder, copy: MatrixCopy, registers: Sequence[Value], addr
 
 
 # both -----------------------------------------------------------------------------------------------------------
-def _homes(warp: Warp, registers: int) -> list[Value]:
+def _slots(warp: Warp, registers: int) -> list[Value]:
     """Memory for registers between a function and its caller."""
     return [warp.arrays.scratch(warp.code.wide("i32"), f"register {i}") for i in range(registers)]
 

@@ -1,6 +1,6 @@
 """Packed accumulators: sums whose operands lie side by side in memory stay so, lane by lane, as a load finds them.
 
-Input: the stretches of a block function. Output: which elements of an array of sums form a bundle, and what is added to
+Input: the sequences of a block function. Output: which elements of an array of sums form a bundle, and what is added to
 each. A thread that has four neighbouring columns of a product loads a vector of four, and the lanes' vectors lie one
 after the other: four vectors of the machine. To have one vector over the lanes for each column they would be shuffled
 for every row and every k. When the other factor is the same number in all lanes, nothing has to be: four sums that
@@ -75,7 +75,7 @@ class PackedSums:
 
     def __init__(
         self,
-        stretches: Sequence[Sequence[Operation]],
+        sequences: Sequence[Sequence[Operation]],
         analysis: UniformityAnalysis,
         arrays: Mapping[Value, PrivateArray],
         *,
@@ -83,16 +83,16 @@ class PackedSums:
     ) -> None:
         self.slots: dict[Value, dict[int, Slot]] = {}
         """By array and element. In whole warps only: a vector of lanes that are no threads is not loaded as one."""
-        self._groups = {id(stretch): groups for stretch in stretches if (groups := groups_of(stretch)) is not None}
+        self._groups = {id(sequence): groups for sequence in sequences if (groups := groups_of(sequence)) is not None}
         self._packed: dict[int, list[PackedSum]] = {}
         refused: set[Value] = set()
-        for stretch in stretches if whole_warps else ():
-            groups = self._groups.get(id(stretch))
+        for sequence in sequences if whole_warps else ():
+            groups = self._groups.get(id(sequence))
             sums = None if groups is None else _packed(groups, analysis)
             if sums is None:
-                refused.update(_summed(stretch))
+                refused.update(_summed(sequence))
             else:
-                self._packed[id(stretch)] = sums
+                self._packed[id(sequence)] = sums
         self._accept(arrays, refused)
 
     def _accept(self, arrays: Mapping[Value, PrivateArray], refused: set[Value]) -> None:
@@ -105,11 +105,11 @@ class PackedSums:
             if array not in refused and slots is not None and _is_accessed_by_element(arrays[array]):
                 self.slots[array] = slots
         self._packed = {
-            stretch: sums
-            for stretch, sums in self._packed.items()
+            sequence: sums
+            for sequence, sums in self._packed.items()
             if all(each.bundle.array in self.slots for each in sums)
         }
-        self._taken = {load for stretch in self._packed for load in self._groups[stretch].taken}
+        self._taken = {load for sequence in self._packed for load in self._groups[sequence].taken}
         self._unread = {root for root in arrays if self._is_unread(root)} if self._packed else set()
         """Arrays of factors of which nobody needs what is stored."""
 
@@ -122,11 +122,11 @@ class PackedSums:
                 return False
         return True
 
-    def order(self, stretch: Sequence[Operation]) -> Sequence[Operation | ForwardedLoad | PackedGroup]:
-        """A stretch in the order in which it is to be run, its sums packed, in groups, or as they are."""
-        groups, sums = self._groups.get(id(stretch)), self._packed.get(id(stretch))
+    def order(self, sequence: Sequence[Operation]) -> Sequence[Operation | ForwardedLoad | PackedGroup]:
+        """A sequence in the order in which it is to be run, its sums packed, in groups, or as they are."""
+        groups, sums = self._groups.get(id(sequence)), self._packed.get(id(sequence))
         if groups is None:
-            return stretch
+            return sequence
         if sums is None:
             return groups.order()
         together = max(1, TOGETHER // len(sums[0].bundle.elements))
@@ -153,18 +153,18 @@ class PackedSums:
         return [operation for operation in others if operation not in left_out]
 
 
-def _summed(stretch: Sequence[Operation]) -> Iterator[Value]:
+def _summed(sequence: Sequence[Operation]) -> Iterator[Value]:
     """The arrays that sums are stored to."""
-    for operation in stretch:
+    for operation in sequence:
         if operation.name == "llvm.store":
             made_by, place = defining_op(operation.operands[0]), private_place(operation.operands[1])
             if made_by is not None and made_by.name == SUM and place is not None:
                 yield place.array
 
 
-# one stretch --------------------------------------------------------------------------------------------------------
+# one sequence --------------------------------------------------------------------------------------------------------
 def _packed(groups: Groups, analysis: UniformityAnalysis) -> list[PackedSum] | None:
-    """All sums of a stretch in bundles; None if one does not belong to any."""
+    """All sums of a sequence in bundles; None if one does not belong to any."""
     bundles: defaultdict[tuple[Value, _Terms], dict[int, tuple[int, Operation]]] = defaultdict(dict)
     for members in groups.members:
         for (array, element), chain in _chains(members).items():

@@ -213,18 +213,18 @@ def load_in_turn(warp: Warp, addresses: Value, kind: Type, alignment: int, order
     every = code.vector(count * code.width, element)
     if not order and is_bytes(element):
         access = LaneAccess(True, 8 * byte_size(element), count, alignment, code.width, warp.mask is not None)
-        home = _call(warp, access, addresses, None)
-        return code.value("vector.bitcast", (code.load(home, access.every, ALIGNMENT),), every)
-    home = warp.arrays.scratch(every)
-    code.store(code.zero(every), home, byte_size(kind))
+        slot = _call(warp, access, addresses, None)
+        return code.value("vector.bitcast", (code.load(slot, access.every, ALIGNMENT),), every)
+    slot = warp.arrays.scratch(every)
+    code.store(code.zero(every), slot, byte_size(kind))
     sources = _kept_addresses(warp, addresses)
 
     def read(lane: Value) -> None:
         value = code.load(_kept_address(warp, sources, lane), kind, alignment, order)
-        code.store(value, code.offset(home, _number(warp, lane), _side_by_side(kind)), byte_size(element))
+        code.store(value, code.offset(slot, _number(warp, lane), _side_by_side(kind)), byte_size(element))
 
     each_active(warp, read)
-    return code.load(home, every, byte_size(kind))
+    return code.load(slot, every, byte_size(kind))
 
 
 def store_in_turn(
@@ -237,12 +237,12 @@ def store_in_turn(
         access = LaneAccess(False, 8 * byte_size(element), count, alignment, code.width, warp.mask is not None)
         _call(warp, access, addresses, code.value("vector.bitcast", (packed,), access.every))
         return
-    home = warp.arrays.scratch(packed.type)
-    code.store(packed, home, byte_size(element))
+    slot = warp.arrays.scratch(packed.type)
+    code.store(packed, slot, byte_size(element))
     targets = _kept_addresses(warp, addresses)
 
     def write(lane: Value) -> None:
-        value = code.load(code.offset(home, _number(warp, lane), _side_by_side(kind)), kind, byte_size(element))
+        value = code.load(code.offset(slot, _number(warp, lane), _side_by_side(kind)), kind, byte_size(element))
         code.store(value, _kept_address(warp, targets, lane), alignment, order)
 
     each_active(warp, write)
@@ -267,12 +267,12 @@ def _call(warp: Warp, access: LaneAccess, addresses: Value, stored: Value | None
     """Call the function of an access, with what is stored if it stores; gives the memory of the lanes' values."""
     code = warp.code
     warp.arrays.define(lane_function(access))
-    home = warp.arrays.scratch(code.type(access.every))
+    slot = warp.arrays.scratch(code.type(access.every))
     if stored is not None:
-        code.store(stored, home, ALIGNMENT)
-    given = [home, addresses] if warp.mask is None else [home, addresses, code.bits(warp.mask)]
+        code.store(stored, slot, ALIGNMENT)
+    given = [slot, addresses] if warp.mask is None else [slot, addresses, code.bits(warp.mask)]
     code.operation("func.call", given, attributes={"callee": code.attribute(f'@"{access.name}"')})
-    return home
+    return slot
 
 
 def _side_by_side(kind: Type) -> str:
@@ -284,16 +284,16 @@ def _side_by_side(kind: Type) -> str:
 def _kept_addresses(warp: Warp, addresses: Value) -> Value:
     """Memory that holds the addresses of the lanes."""
     code = warp.code
-    home = warp.arrays.scratch(code.wide("i64"), "addresses")
-    code.store(code.value("llvm.ptrtoint", (addresses,), code.wide("i64")), home, 8)
-    return home
+    slot = warp.arrays.scratch(code.wide("i64"), "addresses")
+    code.store(code.value("llvm.ptrtoint", (addresses,), code.wide("i64")), slot, 8)
+    return slot
 
 
-def _kept_address(warp: Warp, home: Value, lane: Value) -> Value:
+def _kept_address(warp: Warp, slot: Value, lane: Value) -> Value:
     """The address of a lane (`index`)."""
     code = warp.code
     return code.value(
-        "llvm.inttoptr", (code.load(code.offset(home, _number(warp, lane), "i64"), "i64", 8),), "!llvm.ptr"
+        "llvm.inttoptr", (code.load(code.offset(slot, _number(warp, lane), "i64"), "i64", 8),), "!llvm.ptr"
     )
 
 
@@ -341,7 +341,7 @@ _MOST_RUNS = 8
 
 
 def lane_runs(known: Lanes, size: int) -> list[Run]:
-    """Stretches of lanes: one after the other in memory, or all at one address."""
+    """Strips of lanes: one after the other in memory, or all at one address."""
     return list(runs(range(len(known.offsets or ())), known.distance, (0, size)))
 
 

@@ -14,18 +14,18 @@ from triptych.ir.handles import Block, Operation, Type, Value
 from triptych.ir.types import is_index, is_integer
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, defining_op, operations
 
-STRETCH = 1 << 16
-"""The most iterations of a stretch."""
+STRIP_LENGTH = 1 << 16
+"""The most iterations of a strip."""
 _HUGE_STEP = 1 << 46
 
 
-class Stretches:
-    """The bounds of a loop's stretches.
+class Strips:
+    """The bounds of a loop's strips.
 
     They are counted: a counter that goes from one to the next could wrap around behind the last.
     """
 
-    def __init__(self, code: Builder, low: Value, high: Value, step: Value, length: int = STRETCH) -> None:
+    def __init__(self, code: Builder, low: Value, high: Value, step: Value, length: int = STRIP_LENGTH) -> None:
         self._code = code
         self._kind = low.type
         self._low, self._high, wide_step = (self._as_i64(limit) for limit in (low, high, step))
@@ -35,7 +35,7 @@ class Stretches:
         self.count = self._counted()
 
     def _counted(self) -> Value:
-        """How many stretches reach from the lower to the upper bound; the distance is right as an unsigned number."""
+        """How many strips reach from the lower to the upper bound; the distance is right as an unsigned number."""
         code, one = self._code, self._code.constant(1, "i64")
         further = code.value("arith.subi", (code.value("arith.subi", (self._high, self._low), "i64"), one), "i64")
         count = code.value("arith.addi", (code.value("arith.divui", (further, self._whole), "i64"), one), "i64")
@@ -43,7 +43,7 @@ class Stretches:
         return code.value("arith.select", (some, count, code.constant(0, "i64")), "i64")
 
     def bounds(self, number: Value) -> tuple[Value, Value]:
-        """Where the stretch of a number begins and ends, in the type of the loop's counter."""
+        """Where the strip of a number begins and ends, in the type of the loop's counter."""
         code = self._code
         first = code.value("arith.addi", (self._low, code.value("arith.muli", (number, self._whole), "i64")), "i64")
         rest = code.value("arith.subi", (self._high, first), "i64")
@@ -71,7 +71,7 @@ _BELOW = {2: ("slt", "sge"), 6: ("ult", "uge")}
 
 
 def cut_while(code: Builder, loop: Operation, length: int, between: Callable[[], None]) -> None:
-    """Replace the loop, before which `code` writes. `between` writes what happens between two stretches."""
+    """Replace the loop, before which `code` writes. `between` writes what happens between two strips."""
     entering = [argument.type for argument in body(loop).arguments]
     leaving = [result.type for result in loop.results]
     outer = code.operation("scf.while", list(loop.operands), [*leaving, *entering], regions=2)
@@ -115,13 +115,13 @@ def _count_in_body(code: Builder, block: Block, entering: list[Type], end: _End)
 
 
 class _End(Protocol):
-    """How a stretch ends: what the inner loop carries for it, and what its test asks besides."""
+    """How a strip ends: what the inner loop carries for it, and what its test asks besides."""
 
     kinds: list[Type]
     start: list[Value]
 
     def is_reached(self, values: list[Value], counts: list[Value]) -> Value:
-        """Whether the inner loop has ended because its stretch has, by what it carried."""
+        """Whether the inner loop has ended because its strip has, by what it carried."""
 
     def goes_on(self, condition: Value, counts: list[Value]) -> Value: ...
 
@@ -160,7 +160,7 @@ class _Counter:
 
 
 class _OwnCounter:
-    """The inner loop compares its counter with the end of the stretch."""
+    """The inner loop compares its counter with the end of the strip."""
 
     def __init__(self, code: Builder, length: int, counter: _Counter, arguments: list[Value]) -> None:
         self._code = code

@@ -63,7 +63,7 @@ class Factor:
 
     @property
     def row_bytes(self) -> int:
-        """The contiguous stretch of an atom."""
+        """The contiguous elements of an atom."""
         return CHUNK_BYTES << self.swizzle
 
 

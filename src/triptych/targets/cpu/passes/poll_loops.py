@@ -1,6 +1,6 @@
 """Pass `poll-loops`: a host function that runs for long lets Python handle signals now and then, such as Ctrl-C.
 
-Kernels have polls of their own. Here loops are cut into stretches with a poll between them, so that the inner loop
+Kernels have polls of their own. Here loops are cut into strips with a poll between them, so that the inner loop
 keeps its form. A poll looks at the clock, and every 50 ms at Python, for which it takes the interpreter lock. When a
 signal handler raises, the function returns as after a failed check.
 """
@@ -15,7 +15,7 @@ from triptych.targets.cpu.abi.abi import LAUNCH
 from triptych.targets.cpu.abi.kernel_functions import check_status
 from triptych.targets.cpu.abi.system import CLOCK, is_supported, system
 from triptych.targets.cpu.calling.calling_python import LOCKING_TEXT
-from triptych.targets.cpu.emit.strip_mining import STRETCH, Stretches, cut_while
+from triptych.targets.cpu.emit.strip_mining import STRIP_LENGTH, Strips, cut_while
 
 LOOPS = frozenset({"scf.for", "scf.while"})
 POLL = "triptych.poll_host"
@@ -75,7 +75,7 @@ def poll_loops(module: Module) -> None:
             return
         append_ir(module, _POLL_TEXT.replace(_CLOCK_NUMBER, str(system().monotonic_clock)))
         due = _variable(host)
-        lengths = [max(1, min(STRETCH, _BUDGET // _work_of(inner(loop)))) for loop in loops]
+        lengths = [max(1, min(STRIP_LENGTH, _BUDGET // _work_of(inner(loop)))) for loop in loops]
         for loop, length in zip(loops, lengths, strict=True):
             _Loop(loop, length, host, due).cut()
 
@@ -122,7 +122,7 @@ def _variable(host: Operation) -> Value:
 
 
 class _Loop:
-    """A loop that is to be a loop of stretches, each of at most `length` iterations."""
+    """A loop that is to be a loop of strips, each of at most `length` iterations."""
 
     def __init__(self, loop: Operation, length: int, host: Operation, due: Value) -> None:
         self._loop = loop
@@ -144,16 +144,16 @@ class _Loop:
         code, loop = self._code, self._loop
         low, high, step, *initial = loop.operands
         kinds = [value.type for value in initial]
-        stretches = Stretches(code, low, high, step, self._length)
+        strips = Strips(code, low, high, step, self._length)
         zero, one = (code.constant(n, "i64") for n in (0, 1))
-        outer = code.operation("scf.for", [zero, stretches.count, one, *initial], kinds, regions=1)
+        outer = code.operation("scf.for", [zero, strips.count, one, *initial], kinds, regions=1)
         block = code.append_block(outer, 0, ["i64", *kinds])
         number, *carried = block.arguments
         before = code.enter(block)
         attributes = {name: loop.attributes[name] for name in loop.attributes}
-        made = code.operation("scf.for", [*stretches.bounds(number), step, *carried], kinds, attributes, regions=1)
+        made = code.operation("scf.for", [*strips.bounds(number), step, *carried], kinds, attributes, regions=1)
         following = code.value("arith.addi", (number, one), "i64")
-        self._poll_if(code.compare("ne", following, stretches.count))  # a short loop inside another costs no poll
+        self._poll_if(code.compare("ne", following, strips.count))  # a short loop inside another costs no poll
         code.operation("scf.yield", list(made.results))
         code.leave(before)
         for old, new in zip(list(loop.results), list(outer.results), strict=True):

@@ -247,10 +247,10 @@ def unset(warp: Warp, operation: Operation) -> None:
     wrong = code.compare_lanes("ne", origins, code.constants([0] * code.width, "i32"))
     made = code.operation("scf.if", (code.any(wrong),), regions=2)
     before = code.enter(code.append_block(made, 0))
-    home = warp.arrays.scratch(code.wide("i32"), "origins")
-    code.store(origins, home, ALIGNMENT)
+    slot = warp.arrays.scratch(code.wide("i32"), "origins")
+    code.store(origins, slot, ALIGNMENT)
     site = code.constant(int(operation.attributes["site"].value), "i32")
-    code.call(UNSET, [home, *_threads(warp), site])
+    code.call(UNSET, [slot, *_threads(warp), site])
     code.operation("scf.yield")
     code.leave(before)
 
@@ -297,9 +297,9 @@ def _addresses(warp: Warp, pointer: Value, role: str = "addresses") -> Value:
     """Memory with the address of every lane."""
     code = warp.code
     words = code.value("llvm.ptrtoint", (warp.vector(pointer),), code.wide("i64"))
-    home = warp.arrays.scratch(code.wide("i64"), role)
-    code.store(words, home, ALIGNMENT)
-    return home
+    slot = warp.arrays.scratch(code.wide("i64"), role)
+    code.store(words, slot, ALIGNMENT)
+    return slot
 
 
 def _kept(warp: Warp, values: list[Value]) -> Value:
@@ -309,9 +309,9 @@ def _kept(warp: Warp, values: list[Value]) -> Value:
         return code.value("llvm.mlir.zero", (), "!llvm.ptr")
     counted = count_and_element(values[0].type)
     vector = warp.vector(values[0]) if counted is None else packed_value(warp, values[0], *counted)
-    home = warp.arrays.scratch(vector.type, "stored")
-    code.store(vector, home, ALIGNMENT)
-    return home
+    slot = warp.arrays.scratch(vector.type, "stored")
+    code.store(vector, slot, ALIGNMENT)
+    return slot
 
 
 def _levels(warp: Warp, steps: Sequence[int], counts: Sequence[Value]) -> Value:
@@ -320,10 +320,10 @@ def _levels(warp: Warp, steps: Sequence[int], counts: Sequence[Value]) -> Value:
     missing = at.LEVELS - len(steps)
     numbers = [(code.constant(step, "i64"), warp.scalar(count)) for step, count in zip(steps, counts, strict=True)]
     numbers += [(code.constant(0, "i64"), code.constant(1, "i64"))] * missing
-    home = warp.arrays.scratch(code.type(f"!llvm.array<{2 * at.LEVELS} x i64>"), "levels")
+    slot = warp.arrays.scratch(code.type(f"!llvm.array<{2 * at.LEVELS} x i64>"), "levels")
     for i, number in enumerate(itertools.chain.from_iterable(numbers)):
-        code.store(number, code.offset(home, i, "i64"), 8)
-    return home
+        code.store(number, code.offset(slot, i, "i64"), 8)
+    return slot
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
