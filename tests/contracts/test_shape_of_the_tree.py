@@ -23,8 +23,8 @@ CEILINGS = {
     "small modules whose only importer stands beside them": 7,
     "class names used twice in one package": 3,
     "parameters annotated Any": 272,
-    "comparisons of printed types": 9,
-    "assertions without a message": 75,
+    "comparisons of printed types": 0,
+    "assertions without a message": 1,
     "calls of hasattr": 110,
     "lines of IR in string literals": 2305,
 }

@@ -183,8 +183,8 @@ class Expression:
 
     def join(self, other: Expression) -> Expression:
         """The elements of both, one vector after the other."""
-        assert self.lanes is not None
-        assert other.lanes is not None
+        assert self.lanes is not None, "vectors are joined"
+        assert other.lanes is not None, "vectors are joined"
         return self._shuffle(other, range(self.lanes + other.lanes))
 
     def _shuffle(self, other: Expression, positions: Sequence[int]) -> Expression:
@@ -251,5 +251,5 @@ Operand = Expression | float
 def select(condition: Expression, chosen: Operand, otherwise: Operand) -> Expression:
     """`chosen` where the condition holds. At least one of the two is not a number."""
     like = chosen if isinstance(chosen, Expression) else otherwise
-    assert isinstance(like, Expression)
+    assert isinstance(like, Expression), "one of the two is no Python number"
     return like.emit("arith.select", condition, chosen, otherwise)

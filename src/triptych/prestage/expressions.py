@@ -73,7 +73,7 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     def rewrite(self, node: ast.expr) -> ast.expr:
         rewritten = self.visit(node)
-        assert isinstance(rewritten, ast.expr)
+        assert isinstance(rewritten, ast.expr), "an expression is rewritten to an expression"
         return rewritten
 
     def shown(self, node: ast.expr) -> ast.expr:

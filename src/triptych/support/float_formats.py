@@ -76,7 +76,7 @@ class FloatFormat:
         if math.isnan(value):
             return self.largest if self.nan is None else self.nan
         if not self.signed and value <= 0:
-            assert self.nan is not None
+            assert self.nan is not None, "formats without a sign have NaN"
             return self.nan
         magnitude = self._nearest_power(value) if not self.signed else self._nearest(abs(value))
         pattern = self.overflow if magnitude > self.largest else magnitude

@@ -53,7 +53,7 @@ _RETURNED: set[int] = set()
 
 def interruptible(function: F) -> F:
     """Mark what may be left at any instruction of its own, and of what it calls outside the compiler."""
-    assert isinstance(function, FunctionType)
+    assert isinstance(function, FunctionType), "it decorates functions"
     _mark(function.__code__)
     return function
 

@@ -46,7 +46,7 @@ def conversion(instruction: Instruction) -> Lowering | None:
 
 def _convert(result: str, source: str, function: object) -> Lowering:
     """Registers of a conversion may be wider than its types."""
-    assert callable(function)
+    assert callable(function), "a lowering is a function"
     return Lowering((result,), (source,), function, widens=True)
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from triptych.frontends.ptx.code import FLOATS, PAIRS, Code, Lowering, mlir_of, type_in, width_of
 from triptych.frontends.ptx.statements import Instruction
 from triptych.ir.handles import Value
+from triptych.ir.types import type_text
 from triptych.metastage.values.promotion import TYPES
 
 DIRECTED = frozenset({"rz", "rm", "rp"})
@@ -222,7 +223,7 @@ def _saturated(compute: Compute, code: Code, *operands: Value) -> Value:
 
 def saturated(code: Code, value: Value) -> Value:
     """Between 0 and 1; NaN and -0 are 0."""
-    kind = next(name for name, info in _INFOS.items() if info.mlir == str(value.type))
+    kind = next(name for name, info in _INFOS.items() if info.mlir == type_text(value.type))
     zero, one = code.number(kind, 0.0), code.number(kind, 1.0)
     above = code.select(code.compare_floats("gt", value, zero), value, zero)
     return code.select(code.compare_floats("gt", above, one), one, above)

@@ -329,7 +329,7 @@ def _wanted(code: Code, bits: Value, kind: Type) -> Value:
         return code.value("llvm.inttoptr", (code.resized(bits, 64),), type_text(kind))
     if is_float(kind):
         return code.value("arith.bitcast", (bits,), type_text(kind))
-    assert is_integer(kind)
+    assert is_integer(kind), "operands are pointers, floats or integers"
     return code.resized(bits, kind.width)
 
 

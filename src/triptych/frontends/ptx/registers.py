@@ -40,7 +40,7 @@ def special_register(code: Code, name: str) -> Value | None:
 
 def _block(code: Code, axis: str) -> Value:
     found = special_register(code, f"%ctaid.{axis}")
-    assert found is not None
+    assert found is not None, "block numbers are special registers"
     return found
 
 
@@ -207,7 +207,7 @@ class Registers:
 
     def write(self, name: str, bits: Value) -> None:
         level = self._level(name)
-        assert level is not None
+        assert level is not None, "a register is declared before it is written"
         self._bits[level][_plain(name)] = bits
 
     def bits_type(self, name: str) -> str:
@@ -221,7 +221,7 @@ def _plain(name: str) -> str:
 
 def _integer(text: str) -> int:
     found = _INTEGER.fullmatch(text)
-    assert found is not None
+    assert found is not None, "the grammar has read an integer"
     digits = found[2]
     number = int(digits, 8) if digits.isdigit() and digits[0] == "0" else int(digits, 0)
     return -number if found[1] else number

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from triptych.ir.handles import Operation, Value
-from triptych.ir.types import GLOBAL_SPACE, count_and_element, is_vector, memory_space
+from triptych.ir.types import GLOBAL_SPACE, count_and_element, is_integer, is_vector, memory_space
 from triptych.kernel_ir.analysis.addresses import base
 from triptych.kernel_ir.analysis.uninitialized_registers import Registers, sums_of
 from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, is_described, is_mma, traits
@@ -142,7 +142,7 @@ def passes_on(operation: Operation) -> bool:
 
 def is_truth(value: Value) -> bool:
     """Whether a value is one truth value."""
-    return str(value.type) == "i1"
+    return is_integer(value.type, 1)
 
 
 def _is_followed(value: Value) -> bool:

@@ -95,7 +95,7 @@ class MatrixCopy:
     def held(self, thread: int, bit: int) -> int:
         """The number of a bit of a thread's registers."""
         number = self.in_registers((thread, bit))
-        assert isinstance(number, int)
+        assert isinstance(number, int), "layouts of instructions are static"
         return number
 
     @property

@@ -119,7 +119,7 @@ def swizzle_bits(layout: Layout | ComposedLayout, element_bits: int) -> int:
 def element_swizzle(swizzle: Swizzle, element_bits: int) -> int:
     """The bits of a swizzle of elements."""
     in_bytes = recast_layout(8, element_bits, ComposedLayout(swizzle, 0, Layout(1, 0))).inner
-    assert isinstance(in_bytes, Swizzle)
+    assert isinstance(in_bytes, Swizzle), "a swizzle recast is a swizzle"
     return known_swizzle(in_bytes)
 
 
@@ -238,9 +238,9 @@ def _paths(shape: Shape, path: Path = ()) -> list[Path]:
 def at_path(value: IntTuple, path: Path) -> Int:
     """The leaf of a nested tuple."""
     for i in path:
-        assert isinstance(value, tuple)
+        assert isinstance(value, tuple), "the path leads through tuples"
         value = value[i]
-    assert not isinstance(value, tuple)
+    assert not isinstance(value, tuple), "the path leads to a leaf"
     return value
 
 

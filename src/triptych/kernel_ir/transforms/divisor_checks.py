@@ -170,7 +170,7 @@ class _Poison:
         """The branch with further truth values as results."""
         builder = self._builder
         for side, end in enumerate(ends):
-            assert end is not None
+            assert end is not None, "both sides of the branch have a terminator"
             self._builder.insertion = self._builder.before(end)
             flags = [self._builder.constant(0, "i1") if (flag := sides[side]) is None else flag for sides in new]
             builder.operation("scf.yield", (*end.operands, *flags), (), location=end.location)

@@ -72,7 +72,7 @@ def register_jit_arg_adapter(kind: type) -> Callable[[T], T]:
     """Decorator: let objects of a type you do not own be arguments; the adapter turns one into something that is."""
 
     def register(adapter: T) -> T:
-        assert callable(adapter)
+        assert callable(adapter), "an adapter is called with the object"
         _ADAPTERS[kind] = adapter
         return adapter
 

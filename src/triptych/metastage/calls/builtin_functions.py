@@ -92,7 +92,7 @@ def _extreme(symbol: str) -> Callable[..., Any]:
     def extreme(*args: Any, key: Callable[[Any], Any] | None = None, default: object = None) -> Any:
         values = [as_number(value) for value in (args[0] if len(args) == 1 else args)]
         trace = active()
-        assert trace is not None
+        assert trace is not None, "run-time numbers exist while tracing only"
         measures = values if key is None else [as_number(trace.hooks.call(key, value)) for value in values]
         best, measure = values[0], measures[0]
         for value, other in zip(values[1:], measures[1:], strict=True):

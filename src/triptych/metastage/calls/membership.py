@@ -316,7 +316,7 @@ def _keys(container: object) -> Iterator[Any]:
     for kind in (dict, set, frozenset):
         if isinstance(container, kind):
             return iter(kind.__iter__(container))  # type: ignore[arg-type]
-    assert isinstance(container, KeysView)
+    assert isinstance(container, KeysView), "the other containers are views of keys"
     return iter(container)
 
 

@@ -156,7 +156,7 @@ def exhaustive(flags: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _marked(flag: Boolean, group: list[ExitFlag]) -> ExitFlag:
-    assert flag._region is not None
+    assert flag._region is not None, "a flag is a run-time value, which has a region"
     marked = ExitFlag.of(flag.ir_value(), flag._region)
     marked.group = group
     group.append(marked)

@@ -91,7 +91,7 @@ def _item_type(*bounds: object) -> TypeInfo:
 def length(items: Range) -> Any:
     """`len(range(...))`: how many items there are, which 64 bits hold for bounds of at most 32."""
     item_type, trace = _item_type(items.start, items.stop, items.step), active()
-    assert trace is not None
+    assert trace is not None, "run-time ranges exist while tracing only"
     if item_type.width > 32:
         raise OperandTypeError(
             "len() of a run-time range takes bounds of at most 32 bits",

@@ -111,7 +111,7 @@ def _returns(statements: list[ast.AST], like: Span | None) -> Iterator[Span]:
 
 
 def _span(node: ast.expr | ast.stmt, like: Span | None) -> Span:
-    assert like is not None
+    assert like is not None, "a branch has a position in its file"
     return Span(like.file, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, like.function)
 
 

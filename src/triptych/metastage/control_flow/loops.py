@@ -182,7 +182,7 @@ class Carried:
         inits = plan.lower(before.shaped(plan), self.trace) if isinstance(before, Pending) else []
         self.slots.append(Slot(index, plan, inits, heads))
         region = self.blocks[-1][1]
-        assert region is not None
+        assert region is not None, "the body is being traced"
         head = _built_in(region, plan, heads[-1], self.trace)
         note_head(self.trace, plan, head)
         return head
@@ -390,7 +390,7 @@ def _before_body(before: object, tested: object) -> Any:
 def _test(trace: Trace, test: Thunk | None, raised: list[Boolean], names: Names, get: Get, set_: Set) -> Boolean:
     """Whether another iteration follows: no exit was taken, and then the test holds (evaluated only then)."""
     if not raised:
-        assert test is not None
+        assert test is not None, "a loop without a test ends by an exit"
         return truth(test())
     left: Any = raised[0]
     for flag in raised[1:]:

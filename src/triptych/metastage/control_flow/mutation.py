@@ -165,7 +165,7 @@ def _missing(region: Region, settled: Region, owner: object, attribute: str) -> 
             found.append((region, value))
         else:
             (value,) = before
-        assert region.parent is not None
+        assert region.parent is not None, "the assignment stands inside of the outermost region"
         region = region.parent
     return found
 

@@ -36,7 +36,7 @@ class DebugVariables:
     @classmethod
     def of(cls, trace: Trace) -> DebugVariables:
         """That of the kernel which is being traced."""
-        assert trace.kernel is not None
+        assert trace.kernel is not None, "host code does not stop"
         table = trace.tables[_TABLE]
         if trace.kernel.name not in table:
             table[trace.kernel.name] = cls(trace)
@@ -107,7 +107,7 @@ class DebugVariables:
         return region is where and stored == values
 
     def _is_everywhere(self, slot: int) -> bool:
-        assert self._trace.kernel is not None
+        assert self._trace.kernel is not None, "host code does not stop"
         return self._stored[slot][1] is self._trace.kernel.region
 
     def _store(self, slot: int, words: list[Value], values: tuple[Value, ...]) -> None:
@@ -144,7 +144,7 @@ class DebugVariables:
 
     def _resized(self, bits: Value, width: int, count: int | None) -> Value:
         counted = count_and_element(bits.type)
-        assert (counted is None) == (count is None)
+        assert (counted is None) == (count is None), "a slot is a vector where its value is one"
         if width == 64:
             return bits
         return self._trace.value("arith.extui", (bits,), _sized(_WORD, count))

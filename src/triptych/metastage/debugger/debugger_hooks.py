@@ -176,7 +176,7 @@ class StoppingHooks(PythonHooks):
 
 def _emit(trace: Trace, frame: FrameType, is_breakpoint: bool) -> None:
     """A stop of the thread: what its frames have is kept, then it may ask Python."""
-    assert trace.kernel is not None
+    assert trace.kernel is not None, "host code does not stop"
     trace.unrepeatable = trace.unrepeatable or "a stop for a debugger, which only this process knows"
     snapshot = DebugVariables.of(trace)
     snapshot.begin()

@@ -40,7 +40,7 @@ class TracedCode:
 
     def _find(self, instruction: int) -> Span:
         code = self._code()
-        assert code is not None
+        assert code is not None, "code that runs is alive"
         if not self._positions:
             self._positions = list(code.co_positions())
         line, end_line, column, end_column = self._positions[max(instruction, 0) // 2]
@@ -94,7 +94,7 @@ def name_of(code: CodeType) -> str:
 
 def floor(function: F) -> F:
     """Decorates what starts a trace: nothing below its frames belongs to the program that is traced."""
-    assert isinstance(function, FunctionType)
+    assert isinstance(function, FunctionType), "it decorates functions"
     _FLOORS.add(id(function.__code__))
     return function
 
@@ -106,7 +106,7 @@ def is_floor(code: CodeType) -> bool:
 
 def device_floor(function: F) -> F:
     """Decorates what traces a kernel: what is below its frames belongs to the host."""
-    assert isinstance(function, FunctionType)
+    assert isinstance(function, FunctionType), "it decorates functions"
     _DEVICE_FLOORS.add(id(function.__code__))
     return function
 

@@ -451,7 +451,7 @@ def _unary(emit: Callable[[Trace, TypeInfo, Value], Value], number: Numeric) -> 
 
 def _power(base: Number, exponent: Number) -> Any:
     if isinstance(exponent, int) and not isinstance(exponent, bool) and 0 <= exponent <= 64:
-        assert isinstance(base, Numeric)  # one of the two is
+        assert isinstance(base, Numeric), "one of the two is a run-time number"
         return _repeated_product(base, exponent)
     info = operator_type("**", base, exponent)
     if info.kind != "float":

@@ -81,7 +81,7 @@ class Task:
     def result(self) -> Kind:
         """The kind of the only result."""
         (kind,) = self.results
-        assert kind is not None
+        assert kind is not None, "the result is a narrow float"
         return kind
 
     @property
@@ -193,7 +193,7 @@ def _vector_bitcast(task: Task) -> Sequence[Value]:
     """By way of bytes where elements, floats or integers, are smaller than bytes."""
     value, source, target = task.operand(0), task.operands[0], task.results[0]
     element, lanes = element_and_lanes(task.operation.results[0].type)
-    assert lanes is not None
+    assert lanes is not None, "the result of a bitcast of elements is a vector"
     old = value.width if source is None else source.form.width
     new = bit_width(element) if target is None else target.form.width
     if old < 8:
@@ -236,7 +236,7 @@ def _wide_enough(kinds: Sequence[Kind]) -> str:
 def _reduction(task: Task) -> Sequence[Value]:
     """From the first element to the last, after the accumulator if there is one, each step rounded."""
     builder, kind = task.builder, task.operands[0]
-    assert kind is not None
+    assert kind is not None, "the operand is a vector of narrow floats"
     combine = _REDUCTIONS.get(word_of(task.operation.attributes["kind"]))
     if combine is None:
         return _refuse(task)

@@ -134,7 +134,7 @@ def overflows(value: Expression, form: FloatFormat) -> Expression:
     Halfway to where the next number would be, the tie goes to the pattern that is even. In formats with infinity or NaN
     right above the largest number, the saturated pattern and one are what an overflow gives.
     """
-    assert form.overflow == form.largest + 1
+    assert form.overflow == form.largest + 1, "an overflow is one above the largest number"
     largest = form.decode(form.largest)
     halfway = largest + (largest - form.decode(form.largest - 1)) / 2
     return abs(value) >= halfway if form.largest % 2 else abs(value) > halfway
@@ -170,7 +170,7 @@ def _float32_bits(value: float) -> int:
 
 def unpack(packed: Expression, width: int) -> Expression:
     """Bytes, as a vector of i8, to one element of `width` bits in the low bits of each byte."""
-    assert packed.lanes is not None
+    assert packed.lanes is not None, "bytes come as a vector"
     group, group_bytes = _group(width)
     parts = [packed.pick(range(first, packed.lanes, group_bytes)) for first in range(group_bytes)]
     return _interleaved([_element(parts, k * width, width) for k in range(group)])
@@ -178,7 +178,7 @@ def unpack(packed: Expression, width: int) -> Expression:
 
 def pack(elements: Expression, width: int) -> Expression:
     """The other way round; the bits above an element are zero."""
-    assert elements.lanes is not None
+    assert elements.lanes is not None, "elements come as a vector"
     group, group_bytes = _group(width)
     parts = [elements.pick(range(first, elements.lanes, group)) for first in range(group)]
     return _interleaved([_byte(parts, 8 * b, width) for b in range(group_bytes)])
@@ -208,6 +208,6 @@ def _byte(parts: Sequence[Expression], bit: int, width: int) -> Expression:
 def _interleaved(parts: Sequence[Expression]) -> Expression:
     """The first elements of all parts, then the second ones, and so on."""
     joined = reduce(lambda left, right: left.join(right), parts)
-    assert joined.lanes is not None
+    assert joined.lanes is not None, "vectors joined are a vector"
     each = joined.lanes // len(parts)
     return joined.pick([k * each + i for i in range(each) for k in range(len(parts))])

@@ -120,7 +120,7 @@ class BlockFunction(BlockEnv):
         if made is not None:  # the turns of the warps have an order of their own
             code.insertion = code.after(made)
         else:
-            assert isinstance(start, bindings.mlir().Block)
+            assert isinstance(start, bindings.mlir().Block), "a segment starts after an operation or in a block"
             code.insertion = code.at_start(start)
         place = code.value("arith.muli", (warp.number, code.constant(count, "i32")), "i32")
         address = code.offset(memory, code.value("arith.extui", (place,), "i64"), kind)

@@ -109,7 +109,7 @@ def _reader(kind: type) -> int | None:
 
 def _fields() -> TorchFields:
     fields = torch_fields()
-    assert fields is not None
+    assert fields is not None, "the caller has found PyTorch's fields"
     return fields
 
 

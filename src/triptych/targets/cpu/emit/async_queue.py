@@ -12,6 +12,7 @@ from functools import partial
 from string import Template
 
 from triptych.ir.handles import Attribute, Operation, Value
+from triptych.ir.types import is_integer
 from triptych.kernel_ir.dialects.kernel_attributes import EARLY, order_of, seed_of
 from triptych.targets.cpu.emit.barrier_state import BULK_GROUPS, PRODUCT_GROUPS, PROGRESS, QUEUE, State, when
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
@@ -268,13 +269,13 @@ class AsyncQueue:
             code.store(number, code.offset(record, word, "i32"), 4)
         code.store(owner, code.offset(record, 1, "i64"), 8)
         for i, value in enumerate(values, start=FIRST_OPERAND):
-            stored = code.resized(value, "i64") if str(value.type) == "i1" else value
+            stored = code.resized(value, "i64") if is_integer(value.type, 1) else value
             code.store(stored, code.offset(record, i, "i64"), 8)
 
     def _write_function(self, site: int, values: Sequence[Value], act: Act) -> None:
         """The function of an operation; truth values come as numbers."""
         code = self._code
-        kinds = [code.type("i64") if str(v.type) == "i1" else v.type for v in values]
+        kinds = [code.type("i64") if is_integer(v.type, 1) else v.type for v in values]
         before = code.insertion
         name = f"{self._name}.late.{site}"
         pointer = code.type("!llvm.ptr")
@@ -283,7 +284,7 @@ class AsyncQueue:
         code.enter(entry)
         *given, state = entry.arguments
         named = zip(given, values, strict=True)
-        act(State(code, state), [code.resized(g, "i1") if str(v.type) == "i1" else g for g, v in named])
+        act(State(code, state), [code.resized(g, "i1") if is_integer(v.type, 1) else g for g, v in named])
         code.operation("func.return")
         code.leave(before)
 

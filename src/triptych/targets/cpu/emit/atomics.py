@@ -182,7 +182,7 @@ def _struct_parts(warp: Warp, made: Value, element: Type) -> list[Value]:
 def part_of_struct(warp: Warp, operation: Operation) -> None:
     """`llvm.extractvalue` of what a compare-and-swap returned."""
     found = warp.get(operation.operands[0])
-    assert isinstance(found, StructOfArrays)
+    assert isinstance(found, StructOfArrays), "a compare-and-swap gives one row for each part"
     warp.set(operation.results[0], Vector(found.rows[next(iter(operation.attributes["position"]))]))
 
 

@@ -80,7 +80,7 @@ def _constant_offset(address: Value) -> tuple[Value, int]:
 def _bundle(warp: Warp, sum_: PackedSum) -> Value:
     bundle = sum_.bundle
     slot = warp.arrays.slot(bundle.array, bundle.elements[0])
-    assert slot is not None
+    assert slot is not None, "elements of a bundle have slots"
     return bundle_address(warp, bundle.array, slot)
 
 

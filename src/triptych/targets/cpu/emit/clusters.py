@@ -234,7 +234,7 @@ def store_async(warp: Warp, operation: Operation) -> None:
 
 def _unit(warp: Warp) -> ClusterUnit:
     found = warp.arrays.cluster
-    assert isinstance(found, ClusterUnit)  # a kernel with these operations is made of warps that wait
+    assert isinstance(found, ClusterUnit), "a kernel with these operations is made of warps that wait"
     return found
 
 

@@ -58,8 +58,8 @@ def _sides(condition: Value) -> tuple[Value, Value] | None:
     if any(side is None or side.name != "arith.cmpi" for side in sides):
         return None
     low, high = sides
-    assert low is not None
-    assert high is not None
+    assert low is not None, "both sides are comparisons"
+    assert high is not None, "both sides are comparisons"
     predicates = [int(side.attributes["predicate"].value) for side in (low, high)]
     if predicates != [_AT_LEAST, _AT_MOST] or constant_of(low.operands[1]) != 0:
         return None

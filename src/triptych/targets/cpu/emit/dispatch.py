@@ -232,7 +232,7 @@ def _copy_constant(warp: Warp, operation: Operation) -> None:
     kind = plain_pointer(result.type)
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     if operation.name == "llvm.mlir.addressof":
-        assert warp.arrays.shared is not None  # it is there when its address is taken
+        assert warp.arrays.shared is not None, "shared memory is there when its address is taken"
         warp.set(result, Scalar(warp.arrays.shared))
         return
     made = warp.code.value(operation.name, (), kind, attributes)

@@ -209,7 +209,7 @@ def row_address(warp: Warp, found: StackSlot, index: int) -> Value:
     place = found.index + index
     if found.dynamic is None:
         return warp.code.offset(base, place, kind)
-    assert isinstance(found.dynamic, Scalar)
+    assert isinstance(found.dynamic, Scalar), "all lanes index alike"
     moved = warp.code.offset(base, found.dynamic.value, kind)
     return warp.code.offset(moved, place, kind) if place else moved
 
@@ -218,7 +218,7 @@ def _elements(warp: Warp, found: StackSlot, index: int) -> Value:
     """The addresses of one element in each lane, where lanes index differently."""
     code = warp.code
     array, base = warp.arrays.private(warp, found.root)
-    assert isinstance(found.dynamic, Vector)
+    assert isinstance(found.dynamic, Vector), "lanes index differently"
     start = code.offset(base, found.index + index, code.wide(array.element))
     lanes = code.constants([code.width] * code.width, "i64")
     rows = code.value("arith.muli", (found.dynamic.value, lanes), code.wide("i64"))
@@ -346,7 +346,7 @@ def packed_value(warp: Warp, value: Value, count: int, element: Type) -> Value:
         return found.value
     if isinstance(found, Scalar):
         return code.shuffle(found.value, found.value, list(range(count)) * code.width, element)
-    assert isinstance(found, StructOfArrays)
+    assert isinstance(found, StructOfArrays), "a vector of the thread is rows, structs or one for all lanes"
     every = joined(warp.code, [(row, code.width) for row in found.rows], element)
     places = [i * code.width + lane for lane in range(code.width) for i in range(count)]
     return code.shuffle(every, every, places, element) if count > 1 else every

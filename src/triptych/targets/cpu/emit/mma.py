@@ -171,7 +171,7 @@ class _Side:
 def values(tv: Layout) -> int:
     """How many values a thread has."""
     count = size(tv, [1])
-    assert isinstance(count, int)
+    assert isinstance(count, int), "layouts of instructions are static"
     return count
 
 
@@ -181,7 +181,7 @@ def _coordinates(tv: Layout, extent: int) -> dict[tuple[int, int], tuple[int, in
     for value in range(values(tv)):
         for lane in range(WARP_THREADS):
             number = tv((lane, value))
-            assert isinstance(number, int)
+            assert isinstance(number, int), "layouts of instructions are static"
             found[number % extent, number // extent] = (value, lane)
     return found
 

@@ -193,7 +193,7 @@ def _chains(members: Sequence[Operation | ForwardedLoad]) -> dict[tuple[Value, i
         if isinstance(sum_, ForwardedLoad) or sum_.name != SUM:
             continue
         before = defining_op(sum_.operands[2])
-        assert before is not None
+        assert before is not None, "a sum adds to what an operation gave"
         place = begun[before] if before in begun else _element(before.operands[0], sum_)
         begun[sum_] = place
         found.setdefault(place, []).append(sum_)
@@ -202,7 +202,7 @@ def _chains(members: Sequence[Operation | ForwardedLoad]) -> dict[tuple[Value, i
 
 def _element(address: Value, sum_: Operation) -> tuple[Value, int]:
     place = private_place(address)
-    assert place is not None
+    assert place is not None, "sums are in arrays of their thread"
     return place.array, place.offset // byte_size(sum_.results[0].type)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Operation, Value
-from triptych.ir.types import int_width
+from triptych.ir.types import int_width, is_index, is_integer
 from triptych.kernel_ir.analysis.addresses import keeps_distances, steps
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, defining_op, is_inside, is_pure, owner_op
 
@@ -55,9 +55,9 @@ class FirstIteration:
         bits = int_width(bound.type)
         if bits is None or bits > 64:
             return None
-        if bits == 64 and str(bound.type) == "i64":
+        if is_integer(bound.type, 64):
             return bound
-        name = "arith.index_cast" if str(bound.type) == "index" else "arith.extsi"
+        name = "arith.index_cast" if is_index(bound.type) else "arith.extsi"
         return self._builder.value(name, (bound,), self._i64, location=self._loop.location)
 
     def _value(self, name: str, left: Value, right: Value) -> Value:
@@ -111,7 +111,7 @@ class FirstIteration:
             return value
         if value not in self._first:
             operation = defining_op(value)
-            assert operation is not None
+            assert operation is not None, "arguments of the loop are known"
             operands = [self.first(operand) for operand in operation.operands]
             copy = operation.clone(self._builder.insertion)
             for i, operand in enumerate(operands):

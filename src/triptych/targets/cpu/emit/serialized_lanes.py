@@ -21,7 +21,7 @@ from triptych.ir.types import (
     element_type,
     is_float,
     is_integer,
-    pointer_to,
+    memory_space,
 )
 from triptych.kernel_ir.analysis.lanes import Lanes
 from triptych.kernel_ir.dialects.kernel_operations import is_ordered
@@ -251,7 +251,7 @@ def store_in_turn(
 def copy_in_turn(warp: Warp, sources: Value, targets: Value, kind: Type, alignment: int) -> None:
     """What every active lane copies, by one loop: nothing waits in memory between reading and writing."""
     code, (count, element) = warp.code, count_and_element(kind) or (1, kind)
-    assert warp.mask is not None
+    assert warp.mask is not None, "some lanes are masked out"
     copy = LaneCopy(8 * byte_size(element), count, alignment, code.width)
     warp.arrays.define(copy_function(copy))
     given = (sources, targets, code.bits(warp.mask))
@@ -305,7 +305,7 @@ def _number(warp: Warp, lane: Value) -> Value:
 # Paired loads and stores: a vector of every lane that goes from one memory to another.
 
 _NEAR_THE_START = 16
-_TWO_MEMORIES = {pointer_to(GLOBAL_SPACE), pointer_to(SHARED_SPACE)}
+_TWO_MEMORIES = {GLOBAL_SPACE, SHARED_SPACE}
 
 
 def copied_by(warp: Warp, load_: Operation, counted: tuple[int, Type]) -> Operation | None:
@@ -320,7 +320,7 @@ def copied_by(warp: Warp, load_: Operation, counted: tuple[int, Type]) -> Operat
     if store_.name != "llvm.store" or is_ordered(store_) or uses[0].operand_number != 0:
         return None
     source, target = load_.operands[0], store_.operands[1]
-    if {str(source.type), str(target.type)} != _TWO_MEMORIES or warp.analysis.at(target).uniform:
+    if {memory_space(source.type), memory_space(target.type)} != _TWO_MEMORIES or warp.analysis.at(target).uniform:
         return None
     size = byte_size(counted[1])
     known = [warp.analysis.at(pointer) for pointer in (source, target)]

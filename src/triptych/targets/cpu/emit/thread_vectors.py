@@ -17,7 +17,7 @@ def elementwise(warp: Warp, operation: Operation, attributes: Mapping[str, Attri
     """Arithmetic on vectors: packed if all operands can be, element by element otherwise."""
     result, operands = operation.results[0], list(operation.operands)
     counted = count_and_element(result.type)
-    assert counted is not None
+    assert counted is not None, "the result is a vector of the thread"
     count, element = counted
     name = operation.name
     found = [warp.get(operand) for operand in operands]
@@ -193,8 +193,8 @@ def _reduce(warp: Warp, operation: Operation) -> None:
 def _bitcast(warp: Warp, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     old, new = count_and_element(source.type), count_and_element(result.type)
-    assert old is not None
-    assert new is not None
+    assert old is not None, "the source is a vector of the thread"
+    assert new is not None, "the result is a vector of the thread"
     packed = packed_value(warp, source, *old)
     kind = warp.code.vector(new[0] * warp.code.width, new[1])
     warp.set(result, ArrayOfStructs(warp.code.value("vector.bitcast", (packed,), kind), new[0]))

@@ -287,7 +287,7 @@ class Warp:
     @property
     def number(self) -> Value:
         """The warp's number (i32); code of the block has none."""
-        assert self._number is not None
+        assert self._number is not None, "code of the block asks no warp for its number"
         return self._number
 
     # values -----------------------------------------------------------------------------------------------------
@@ -347,20 +347,20 @@ class Warp:
         if isinstance(found, StructOfArrays):
             return found.rows
         counted = count_and_element(value.type)
-        assert counted is not None
+        assert counted is not None, "the value is a vector of the thread"
         (count, element), code = counted, self.code
         if isinstance(found, ArrayOfStructs):
             return [
                 code.shuffle(found.value, found.value, [lane * count + i for lane in range(code.width)], element)
                 for i in range(count)
             ]
-        assert isinstance(found, Scalar)
+        assert isinstance(found, Scalar), "other forms of a vector are one for all lanes"
         return [code.broadcast(code.extract(found.value, i, element), element) for i in range(count)]
 
     def packed(self, value: Value) -> Value:
         """A vector in every lane as memory has it: one after the other."""
         found = self.values[value]
-        assert isinstance(found, ArrayOfStructs)
+        assert isinstance(found, ArrayOfStructs), "the value is packed"
         return found.value
 
     def lane(self, value: Value, lane: Value, kind: Type) -> Value:

@@ -13,6 +13,7 @@ from functools import partial
 from triptych.diagnostics.kernel_errors import DivergentBarrierError
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.location import place_of
+from triptych.ir.types import is_integer
 from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS, WARPGROUP_WARPS, WIDTHS, WarpgroupMma, elements_per_register
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
@@ -141,7 +142,7 @@ def _not_the_same(warp: Warp, operation: Operation, found: str) -> dict[str, Att
 
 def _as_number(warp: Warp, value: Value) -> Value:
     code = warp.code
-    if str(value.type) == "i1":
+    if is_integer(value.type, 1):
         return code.value("arith.extui", (value,), "i64")
     return code.value("llvm.ptrtoint", (value,), "i64")
 
@@ -216,7 +217,7 @@ def commit(warp: Warp, operation: Operation) -> None:
 
 
 def _state(warp: Warp) -> State:
-    assert warp.arrays.state is not None
+    assert warp.arrays.state is not None, "kernels with WGMMA have the state of a block"
     return warp.arrays.state
 
 

@@ -255,7 +255,7 @@ def check_launches(lines: LlvmLines, record: str) -> None:
 def _pack_tensor(lines: LlvmLines, parameter: CParameter, given: str, value: str) -> list[str]:
     """A description on the stack. Gives what the body receives: the address, and each unknown."""
     memory = parameter.memory
-    assert memory is not None
+    assert memory is not None, "the parameter is a tensor"
     rank = len(memory.shape)
     lines.go_on_if(lines.set(f"icmp ne ptr {given}, null"), "missing")
     data = lines.field(given, 0, "ptr")

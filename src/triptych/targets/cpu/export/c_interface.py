@@ -221,7 +221,7 @@ typedef void (*triptych_parallel_for_t)(void *context, int64_t count, triptych_t
 
 
 def _tensor(parameter: CParameter, prefix: str) -> str:
-    assert parameter.memory is not None
+    assert parameter.memory is not None, "the parameter is a tensor"
     shapes, strides = parameter.shapes, parameter.strides
     fields = [f"  void *data; /* {parameter.leaf.dtype}, {parameter.memory.alignment}-byte aligned */"]
     if shapes:

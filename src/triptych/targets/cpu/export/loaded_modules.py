@@ -265,7 +265,7 @@ def _own_strides(parameter: CParameter, view: TensorView) -> list[int] | None:
     None when it has others, or holes: with another order of its modes, only compact elements stay within its memory.
     """
     memory = parameter.memory
-    assert isinstance(memory, Memory)
+    assert isinstance(memory, Memory), "the parameter is a tensor"
     last = sum((extent - 1) * stride for extent, stride in zip(view.extents, view.strides, strict=True))
     given = list(view.strides)
     for i, text in enumerate(memory.stride):

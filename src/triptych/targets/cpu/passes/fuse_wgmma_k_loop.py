@@ -77,7 +77,7 @@ def _join(run: list[Operation], forms: AddressForms, builder: Builder) -> None:
         places = []
         for operation in run:
             away = _distance(first, operation, operand, forms)
-            assert away is not None
+            assert away is not None, "operands of a run are at known distances"
             places += [place + away for place in operation.attributes[name]]
         last.attributes[name] = builder.integers(places)
     tiles = list(first.attributes["tiles"])

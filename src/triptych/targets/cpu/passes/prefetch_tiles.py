@@ -16,7 +16,7 @@ from collections.abc import Callable
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, pointer_to
+from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, memory_space
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS
 from triptych.kernel_ir.dialects.kernel_operations import (
     body,
@@ -30,8 +30,6 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 )
 from triptych.kernel_ir.dialects.simt import PREFETCH
 
-_GLOBAL, _SHARED = pointer_to(GLOBAL_SPACE), pointer_to(SHARED_SPACE)
-
 
 def prefetch_tiles(module: Module) -> None:
     loops: dict[Operation, _NextIteration | None] = {}
@@ -44,9 +42,9 @@ def _is_copied(load: Operation) -> bool:
     """Whether all that becomes of what is read of global memory is that shared memory has it."""
     users = [use.owner.operation for use in load.results[0].uses if use.owner.operation.name != CHECK_ACCESS]
     return (
-        str(load.operands[0].type) == _GLOBAL
+        memory_space(load.operands[0].type) == GLOBAL_SPACE
         and bool(users)
-        and all(user.name == "llvm.store" and str(user.operands[1].type) == _SHARED for user in users)
+        and all(user.name == "llvm.store" and memory_space(user.operands[1].type) == SHARED_SPACE for user in users)
     )
 
 

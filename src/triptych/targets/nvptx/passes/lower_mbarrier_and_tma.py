@@ -196,7 +196,7 @@ def _counting(name: str, *, gives_state: bool) -> Rule:
         barrier, number, *rank = op.operands
         if rank:
             there = intrinsic(op, "mapa.shared.cluster", (barrier, *rank), _CLUSTER_POINTER)
-            assert there is not None
+            assert there is not None, "the intrinsic has a result"
             intrinsic(op, f"mbarrier.{name}.scope.cta.space.cluster", (there, number))
         else:
             intrinsic(op, f"mbarrier.{name}.scope.cta.space.cta", (barrier, number), "i64" if gives_state else None)
@@ -210,7 +210,7 @@ _TRY_WAIT = "mbarrier.try.wait.parity.scope.cta.space.cta"
 
 def _test(op: Replacement) -> list[Value]:
     over = intrinsic(op, _TRY_WAIT, op.operands, "i1")
-    assert over is not None
+    assert over is not None, "the intrinsic has a result"
     return [over]
 
 
@@ -219,7 +219,7 @@ def _wait(op: Replacement) -> list[Value]:
     loop = op.builder.operation("scf.while", regions=2)
     outside = op.builder.enter(op.builder.append_block(loop, 0))
     over = intrinsic(op, _TRY_WAIT, op.operands, "i1")
-    assert over is not None
+    assert over is not None, "the intrinsic has a result"
     true = op.value("arith.constant", (), "i1", {"value": op.attribute("true")})
     op.effect("scf.condition", (op.value("arith.xori", (over, true), "i1"),))
     op.builder.enter(op.builder.append_block(loop, 1))
@@ -245,7 +245,7 @@ _ORDERS = {"release": "", "relaxed": ".relaxed"}
 
 def _cluster_address(op: Replacement) -> list[Value]:
     there = intrinsic(op, "mapa.shared.cluster", op.operands, _CLUSTER_POINTER)
-    assert there is not None
+    assert there is not None, "the intrinsic has a result"
     return [there]
 
 

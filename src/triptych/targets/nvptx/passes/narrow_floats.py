@@ -152,7 +152,7 @@ def _words(value: Expression, form: FloatFormat) -> list[Expression]:
     if value.lanes is None:
         return [value.convert("extui", "i16")]
     even = value if value.lanes % 2 == 0 else value.pick([*range(value.lanes), value.lanes - 1])
-    assert even.lanes is not None
+    assert even.lanes is not None, "vectors picked from are vectors"
     if form.width < 5:
         return pack(even, form.width).convert("extui", "i16").each()
     return even.recast("i16", even.lanes // 2).each()
