@@ -19,7 +19,8 @@ GAP = 1 << 20
 ALIGNMENT = 256
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 WIDEST = 16
-"""Bytes that a vector load may complete: LLVM fills gaps between neighbours, and reads what it does not use."""
+"""Bytes that a vector load may complete: LLVM fills gaps between neighbours, and reads what it does not use. Four
+neighbours of a byte each are one word, of which the last bytes may lie behind the end; a GPU allocates whole words."""
 JUNK = 0xCD
 """In memory that nobody has written."""
 
@@ -42,7 +43,7 @@ class Room:
 
     def load(self, addresses: Numbers, threads: Numbers | int, size: int, count: int) -> list[Any]:
         """`count` numbers of `size` bytes from each address."""
-        beyond = -(self.base + self.size) % WIDEST if count > 1 else 0
+        beyond = -(self.base + self.size) % (WIDEST if count > 1 else size)
         rows, places = self.places(addresses, threads, size, count, beyond)
         words = self.words(size)
         return [words[rows, places + i] for i in range(count)]
