@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from triptych.compat.cuda import CUstream
-from triptych.compat.torch_on_cpu.placement import KEPT, is_placed
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
 from triptych.cute.runtime.element_conversion import convert, create_cute_tensor_for_fp8, torch_dtype
 from triptych.cute.runtime.element_conversion import torch_dtype as dtype
@@ -33,6 +32,8 @@ except ModuleNotFoundError as error:
     )
     missing.name = "torch"
     raise missing from None
+
+from triptych.compat.torch_on_cpu.placement import KEPT, is_placed  # it imports PyTorch itself
 
 
 class TensorInitType(enum.Enum):

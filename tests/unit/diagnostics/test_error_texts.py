@@ -31,7 +31,7 @@ def test_compiled_function_without_an_attribute_names_the_nearest() -> None:
 
 
 def test_module_for_torch_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("torch", "compat.torch"):
+    for name in ("torch", "compat.torch", "compat.torch_on_cpu.placement"):
         monkeypatch.delitem(sys.modules, f"triptych.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'triptych\[torch\]'"):
