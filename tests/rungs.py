@@ -43,7 +43,6 @@ BY_PATH = {
     "tests/unit/support": "pure",
     "tests/unit/targets/nvptx": "ir",
     "tests/unit/test_hooks.py": "pure",
-    "tests/unit/test_torch_names.py": "pure",
 }
 
 
