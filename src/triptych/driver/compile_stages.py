@@ -30,18 +30,19 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
         job.target.start()
         job.language.load()
         options = _trace_options(job)
+        rewriter = _rewriter(options.instrumentation)
     with _step("rewrite"):  #          pre-stage:    Python AST -> Python AST
-        rewritten = rewritten_of(job)
+        rewritten = rewriter(job.function) if job.preprocessor else None
     with _step("trace"):  #            meta-stage:   run it once -> MLIR
         traced, rebuild = trace(
-            rewritten or job.function, job.specialization, job.language.hooks, _rewriter(job), job.name, options
+            rewritten or job.function, job.specialization, job.language.hooks, rewriter, job.name, options
         )
     if likely is not None and _is_like(traced, likely.compiled.lowered.traced):
         return rewritten, likely, rebuild
     with _step("lower"):  #            object-stage: the passes of the language and of the target
         lowered = lower(traced, job.target, job.language.passes, options=job.options)
     with _step("code generation"):  #                -> object file
-        compiled = codegen(lowered, job.target, _codegen_options(job))
+        compiled = codegen(lowered, job.target, _codegen_options(job.options, options.instrumentation))
     with _step("load"):  #                           -> function pointer
         loaded = load(compiled, job.target)
         traced.module.store()
@@ -60,12 +61,12 @@ def _step(name: str) -> Iterator[None]:
 
 def rewritten_of(job: Job) -> Rewritten | None:
     """What the pre-stage makes of a job's function."""
-    return _rewriter(job)(job.function) if job.preprocessor else None
+    return _rewriter(_instrumentation(job))(job.function) if job.preprocessor else None
 
 
-def _rewriter(job: Job) -> Rewrite:
-    """The pre-stage, for the job's function and for those that it calls."""
-    return partial(rewrite, stops=True) if _instrumentation(job).stops else rewrite
+def _rewriter(instrumentation: Instrumentation) -> Rewrite:
+    """The pre-stage, for a job's function and for those that it calls."""
+    return partial(rewrite, stops=True) if instrumentation.stops else rewrite
 
 
 def _trace_options(job: Job) -> TraceOptions:
@@ -85,9 +86,9 @@ def _instrumentation(job: Job) -> Instrumentation:
     return Instrumentation(stops, records_pipelines=job.target.checks and RACES in wanted)
 
 
-def _codegen_options(job: Job) -> CompileOptions:
+def _codegen_options(options: CompileOptions, instrumentation: Instrumentation) -> CompileOptions:
     """Code that stops at every statement is not optimised: LLVM would take many times as long, for nobody's use."""
-    return replace(job.options, opt_level=0) if _instrumentation(job).stops else job.options
+    return replace(options, opt_level=0) if instrumentation.stops else options
 
 
 def _is_like(one: Traced, other: Traced) -> bool:

@@ -269,6 +269,10 @@ class Builder:
         made: InsertionPoint = self._ir.InsertionPoint(operation)
         return made
 
+    def stand_before(self, operation: Operation) -> None:
+        """Build before an operation from now on, at its place in the source."""
+        self.insertion, self.location = self.before(operation), operation.location
+
     def after(self, operation: Operation) -> InsertionPoint:
         """The insertion point after an operation of a block that others follow."""
         made: InsertionPoint = self._ir.InsertionPoint.after(operation)
@@ -294,8 +298,8 @@ class Builder:
 
 def builder_before(operation: Operation) -> Builder:
     """A builder that stands before an operation and has its place in the source."""
-    builder = Builder(operation.context, operation.location)
-    builder.insertion = builder.before(operation)
+    builder = Builder(operation.context)
+    builder.stand_before(operation)
     return builder
 
 

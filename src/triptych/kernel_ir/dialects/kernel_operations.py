@@ -209,6 +209,13 @@ def enclosing(operation: Operation) -> Operation:
     return around.operation
 
 
+def blocks_around(operation: Operation) -> Iterator[Block]:
+    """The block that an operation of a kernel is in, then those around it."""
+    while operation.name != "gpu.func":
+        yield operation.block
+        operation = enclosing(operation)
+
+
 def is_inside(operation: Operation, loop: Operation) -> bool:
     """Whether an operation is in the body of another one, at any depth."""
     around: Operation | None = operation

@@ -16,7 +16,15 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
-from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, has_body, is_described, operations, traits
+from triptych.kernel_ir.dialects.kernel_operations import (
+    blocks_around,
+    body,
+    enclosing,
+    has_body,
+    is_described,
+    operations,
+    traits,
+)
 from triptych.kernel_ir.dialects.simt import DIVISOR
 
 DIVISORS = frozenset({DIVISOR})
@@ -188,7 +196,7 @@ class _Poison:
         place, home = user, _block_of(flag)
         while place.block != home and enclosing(place).name in _LOOPS:
             place = enclosing(place)
-        if any((flag, around) in self._told for around in _blocks(place)):
+        if any((flag, around) in self._told for around in blocks_around(place)):
             return
         self._builder.insertion = self._builder.before(place)
         holds = self._builder.value("arith.xori", (flag, self._builder.constant(1, "i1")), "i1")
@@ -203,12 +211,6 @@ class _Poison:
 def _block_of(value: Value) -> Block:
     owner: Any = value.owner
     return owner if isinstance(owner, bindings.mlir().Block) else owner.operation.block  # type: ignore[no-any-return]
-
-
-def _blocks(operation: Operation) -> Iterator[Block]:
-    while operation.name != "gpu.func":
-        yield operation.block
-        operation = enclosing(operation)
 
 
 def _after(operation: Operation) -> Iterator[Operation]:

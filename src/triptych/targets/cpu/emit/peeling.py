@@ -6,7 +6,7 @@ nothing where these differ, or where an address needs more than the counter.
 
 from __future__ import annotations
 
-from triptych.ir.builder import Builder
+from triptych.ir.builder import builder_before
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import int_width, is_index, is_integer
 from triptych.kernel_ir.analysis.addresses import keeps_distances, steps
@@ -24,8 +24,7 @@ class FirstIteration:
 
     def __init__(self, loop: Operation) -> None:
         self._loop = loop
-        self._builder = Builder(loop.context)
-        self._builder.insertion = self._builder.before(loop)
+        self._builder = builder_before(loop)
         self._i64 = self._builder.type("i64")
         self._induction = body(loop).arguments[0]
         self._advances: dict[Value, int | None] = {}
@@ -58,14 +57,14 @@ class FirstIteration:
         if is_integer(bound.type, 64):
             return bound
         name = "arith.index_cast" if is_index(bound.type) else "arith.extsi"
-        return self._builder.value(name, (bound,), self._i64, location=self._loop.location)
+        return self._builder.value(name, (bound,), self._i64)
 
     def _value(self, name: str, left: Value, right: Value) -> Value:
-        return self._builder.value(name, (left, right), self._i64, location=self._loop.location)
+        return self._builder.value(name, (left, right), self._i64)
 
     def _number(self, number: int) -> Value:
         attributes = {"value": self._builder.integer("i64", number)}
-        return self._builder.value("arith.constant", (), self._i64, attributes, location=self._loop.location)
+        return self._builder.value("arith.constant", (), self._i64, attributes)
 
     # how far -----------------------------------------------------------------------------------------------------
     def stride(self, address: Value) -> int | None:

@@ -23,7 +23,7 @@ from triptych.targets.cpu.export.c_interface import (
 )
 from triptych.targets.cpu.export.device_code import ENCODE, HANDLE, KERNELS, LAUNCH, LOAD, RECORD, UNLOAD, VERSION
 from triptych.targets.cpu.export.llvm_lines import LlvmLines
-from triptych.targets.cpu.export.native_error_code import text_global
+from triptych.targets.cpu.runtime.pool_fault_code import text_global
 
 ENTRY = "triptych.entry"
 """The packed entry of the program, as its other modules call it."""

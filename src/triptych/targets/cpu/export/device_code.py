@@ -10,7 +10,7 @@ from __future__ import annotations
 from triptych.objectstage.exports import DeviceCode
 from triptych.targets.cpu.export.c_interface import NO_DEVICE, OK
 from triptych.targets.cpu.export.llvm_lines import LlvmLines
-from triptych.targets.cpu.export.native_error_code import text_global
+from triptych.targets.cpu.runtime.pool_fault_code import text_global
 
 LOAD, UNLOAD, HANDLE = "triptych_device_load", "triptych_device_unload", 8
 """Functions of a module, and where it keeps its handle."""

@@ -13,17 +13,11 @@ from triptych.targets.cpu.abi.abi import FAIL, REFUSE, REFUSE_COUNT, REFUSE_TENS
 from triptych.targets.cpu.calling.calling_python import RAISE
 from triptych.targets.cpu.export.c_interface import BAD_ARGUMENT, FAILED
 from triptych.targets.cpu.export.llvm_lines import LlvmLines
+from triptych.targets.cpu.runtime.pool_fault_code import text_global
 
 EXPLAIN = "triptych.explain"
 """Of the exported program: the packed values of a call, and room for a text that says which tensor does not fit."""
 TEXT_SIZE = 1024
-
-
-def text_global(name: str, text: str) -> str:
-    """A constant that ends with a zero."""
-    data = text.encode() + b"\0"
-    escaped = "".join(f"\\{byte:02X}" for byte in data)
-    return f'@{name} = internal constant [{len(data)} x i8] c"{escaped}"\n'
 
 
 _TEXTS = "".join(

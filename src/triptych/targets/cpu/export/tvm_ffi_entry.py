@@ -23,7 +23,7 @@ from triptych.targets.cpu.export.c_entry import (
 from triptych.targets.cpu.export.c_interface import BAD_ARGUMENT
 from triptych.targets.cpu.export.device_code import HANDLE, LOAD, UNLOAD
 from triptych.targets.cpu.export.llvm_lines import LlvmLines
-from triptych.targets.cpu.export.native_error_code import text_global
+from triptych.targets.cpu.runtime.pool_fault_code import text_global
 
 
 def tvm_ffi_entry(name: str, leaves: Sequence[Leaf], *, on_device: bool = False) -> str:

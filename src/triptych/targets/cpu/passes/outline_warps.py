@@ -51,7 +51,7 @@ def _outline(loop: Operation, module: Module, name: str, builder: Builder, apart
     function.attributes["llvm.no_inline"] = builder.attribute("unit")
     facts = ("{llvm.noalias}" if value in apart else "{}" for value in given)
     function.attributes["arg_attrs"] = builder.attribute(f"[{', '.join(facts)}]")
-    builder.location, builder.insertion = loop.location, builder.before(loop)
+    builder.stand_before(loop)
     builder.operation("func.call", given, attributes={"callee": builder.attribute(f'@"{name}"')})
     builder.insertion = builder.at_end(entry)
     inside = dict(zip(given, entry.arguments, strict=True))

@@ -32,13 +32,14 @@ def fault_code() -> str:
     """The text for the system this process runs on."""
     if not system().tells_faults:
         return KEY_CODE + "".join(f"define void @{name}() {{\n  ret void\n}}\n" for name in (WATCH_FAULTS, "make_room"))
-    begins = "".join(_text(f"begin{number}", f"\ntriptych: {name} in ") for name, number in _SIGNALS.items())
+    begins = "".join(text_global(f"begin{number}", f"\ntriptych: {name} in ") for name, number in _SIGNALS.items())
     handlers = "".join(_HANDLER.format(number=number) for number in _SIGNALS.values())
     installed = "".join(_INSTALL.format(number=number) for number in _SIGNALS.values())
-    return KEY_CODE + begins + _text("advice", _ADVICE) + handlers + _FAULT + _WATCH.format(installed=installed)
+    return KEY_CODE + begins + text_global("advice", _ADVICE) + handlers + _FAULT + _WATCH.format(installed=installed)
 
 
-def _text(name: str, text: str) -> str:
+def text_global(name: str, text: str) -> str:
+    """A constant that ends with a zero."""
     data = text.encode() + b"\0"
     escaped = "".join(f"\\{byte:02X}" for byte in data)
     return f'@{name} = internal constant [{len(data)} x i8] c"{escaped}"\n'

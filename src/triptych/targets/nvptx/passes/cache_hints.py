@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from triptych.ir.builder import Builder, builder_before
 from triptych.ir.errors import LoweringError
-from triptych.ir.handles import Location, Module, Operation, Type, Value
+from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.ir.types import (
@@ -62,12 +62,12 @@ def _prefetch(operation: Operation) -> None:
     (address,) = operation.operands
     space = ".global" if memory_space(address.type) == GLOBAL_SPACE else ""
     builder = builder_before(operation)
-    _inline(builder, operation.location, f"prefetch{space}.L2 [$0];", "l", (address,), ())
+    _inline(builder, f"prefetch{space}.L2 [$0];", "l", (address,), ())
     operation.erase()
 
 
 def _inline(
-    builder: Builder, location: Location, text: str, constraints: str, operands: Sequence[Value], results: Sequence[str]
+    builder: Builder, text: str, constraints: str, operands: Sequence[Value], results: Sequence[str]
 ) -> Operation:
     """PTX that stays where it is among accesses of memory."""
     attributes = {
@@ -75,8 +75,7 @@ def _inline(
         "constraints": builder.string(constraints + ",~{memory}"),
         "has_side_effects": builder.attribute("unit"),
     }
-    kinds = [builder.type(result) for result in results]
-    return builder.operation("llvm.inline_asm", operands, kinds, attributes, location=location)
+    return builder.operation("llvm.inline_asm", operands, results, attributes)
 
 
 def _replace(operation: Operation) -> None:
@@ -134,9 +133,7 @@ class _HintedAccess:
     """One access, as the registers that an instruction takes."""
 
     def __init__(self, operation: Operation, kind: Type) -> None:
-        self._builder = Builder(operation.context)
-        self._builder.insertion = self._builder.before(operation)
-        self._location = operation.location
+        self._builder = builder_before(operation)
         self._address = operation.operands[0 if operation.name == "llvm.load" else 1]
         self._kind = kind
         self._count = lanes(kind) or 0
@@ -208,13 +205,13 @@ class _HintedAccess:
         return value if value.type == wanted else self._value("llvm.bitcast", (value,), wanted)
 
     def _asm(self, text: str, constraints: str, operands: Sequence[Value], results: Sequence[str]) -> Operation:
-        return _inline(self._builder, self._location, text, constraints, operands, results)
+        return _inline(self._builder, text, constraints, operands, results)
 
     def _value(
         self, name: str, operands: Sequence[Value], kind: TypeOrText, attributes: dict[str, str] | None = None
     ) -> Value:
         parsed = {key: self._builder.attribute(text) for key, text in (attributes or {}).items()}
-        return self._builder.value(name, operands, self._builder.type(kind), parsed, location=self._location)
+        return self._builder.value(name, operands, kind, parsed)
 
 
 # Pass `vectorize-hinted-accesses`: two accesses of 16 bytes with the same hints for caches become one of 32 bytes.
@@ -326,24 +323,23 @@ def _continues(first: _NeighbouringAccess, second: _NeighbouringAccess, forms: A
 def _join(first: _NeighbouringAccess, second: _NeighbouringAccess) -> None:
     """A load stands where the first one did, a store where the second one did. Both move words, whatever these are."""
     place = first if first.loads else second
-    builder, location = Builder(place.operation.context), place.operation.location
-    builder.insertion = builder.before(place.operation)
+    builder = builder_before(place.operation)
     attributes = {name: first.operation.attributes[name] for name in first.operation.attributes}
 
     def cast(value: Value, kind: Type) -> Value:
-        return value if value.type == kind else builder.value("vector.bitcast", (value,), kind, location=location)
+        return value if value.type == kind else builder.value("vector.bitcast", (value,), kind)
 
     def shuffled(left: Value, right: Value, words: range) -> Value:
         mask = {"mask": builder.integers(words)}
-        return builder.value("vector.shuffle", (left, right), f"vector<{len(words)}xi32>", mask, location=location)
+        return builder.value("vector.shuffle", (left, right), f"vector<{len(words)}xi32>", mask)
 
     if first.loads:
-        whole = builder.value("llvm.load", (first.pointer,), f"vector<{2 * _WORDS}xi32>", attributes, location=location)
+        whole = builder.value("llvm.load", (first.pointer,), f"vector<{2 * _WORDS}xi32>", attributes)
         for access, words in ((first, range(_WORDS)), (second, range(_WORDS, 2 * _WORDS))):
             access.value.replace_all_uses_with(cast(shuffled(whole, whole, words), access.value.type))
     else:
         left, right = (cast(access.value, builder.type(f"vector<{_WORDS}xi32>")) for access in (first, second))
         whole = shuffled(left, right, range(2 * _WORDS))
-        builder.operation("llvm.store", (whole, first.pointer), (), attributes, location=location)
+        builder.operation("llvm.store", (whole, first.pointer), (), attributes)
     for access in (first, second):
         access.operation.erase()

@@ -106,8 +106,7 @@ class _Expansion:
     def __init__(self, operation: Operation, words: _Words, architecture: Architecture) -> None:
         self._builder, self._memory, self._attribute = words.builder, words.memory, words.attribute
         self._widening = words.widening
-        self._builder.insertion = self._builder.before(operation)
-        self._place = operation.location
+        self._builder.stand_before(operation)
         self._meant = instruction = WARP_MMAS[operation.attributes["instruction"].value]
         self._written = written_as(instruction, architecture)
         self._tiles = m, n, k = _integers(operation, "tiles")
@@ -155,25 +154,25 @@ class _Expansion:
 
     def _as_f16(self, register: Value, half: int, kind: str) -> Value:
         """Two of the four numbers of a register."""
-        words = self._value("llvm.bitcast", (register,), "vector<2xi16>", {})
-        place = self._value("llvm.mlir.constant", (), "i32", {"value": self._attribute(f"{half} : i32")})
-        word = self._value("llvm.extractelement", (words, place), "i16", {})
-        return self._value("llvm.call_intrinsic", (word,), "vector<2xf16>", self._widening(kind))
+        words = self._builder.value("llvm.bitcast", (register,), "vector<2xi16>")
+        place = self._builder.value("llvm.mlir.constant", (), "i32", {"value": self._attribute(f"{half} : i32")})
+        word = self._builder.value("llvm.extractelement", (words, place), "i16")
+        return self._builder.value("llvm.call_intrinsic", (word,), "vector<2xf16>", self._widening(kind))
 
     def _multiply(self, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value]) -> list[Value]:
         register = self._d.register
         together = f"!llvm.struct<({', '.join([register] * len(c))})>"
-        made = self._value("nvvm.mma.sync", (*a, *b, *c), together, self._words)
+        made = self._builder.value("nvvm.mma.sync", (*a, *b, *c), together, self._words)
         places = ({"position": self._attribute(f"array<i64: {i}>")} for i in range(len(c)))
-        return [self._value("llvm.extractvalue", (made,), register, place) for place in places]
+        return [self._builder.value("llvm.extractvalue", (made,), register, place) for place in places]
 
     def _load(self, fragment: _Fragment, number: int) -> list[Value]:
         addresses = self._addresses(fragment, number)
-        return [self._value("llvm.load", (address,), fragment.register, self._memory) for address in addresses]
+        return [self._builder.value("llvm.load", (address,), fragment.register, self._memory) for address in addresses]
 
     def _store(self, fragment: _Fragment, number: int, registers: Sequence[Value]) -> None:
         for value, address in zip(registers, self._addresses(fragment, number), strict=True):
-            self._builder.operation("llvm.store", (value, address), (), self._memory, location=self._place)
+            self._builder.operation("llvm.store", (value, address), (), self._memory)
 
     def _addresses(self, fragment: _Fragment, number: int) -> list[Value]:
         first = number * fragment.count
@@ -191,10 +190,7 @@ class _Expansion:
             "elem_type": fragment.element,
             "rawConstantIndices": self._attribute(f"array<i32: {offset}>"),
         }
-        return self._value("llvm.getelementptr", (fragment.base,), "!llvm.ptr", attributes)
-
-    def _value(self, name: str, operands: Sequence[Value], result: str, attributes: Mapping[str, Attribute]) -> Value:
-        return self._builder.value(name, operands, self._builder.type(result), attributes, location=self._place)
+        return self._builder.value("llvm.getelementptr", (fragment.base,), "!llvm.ptr", attributes)
 
 
 def _fragment(operation: Operation, operand: int, name: str, kind: str, instructions: int) -> _Fragment:

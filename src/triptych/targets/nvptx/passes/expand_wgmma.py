@@ -76,7 +76,7 @@ class _Kernel:
             if WGMMA_STEPS[operation.name] is WgmmaStep.BEGIN and not _is_shared(operation):
                 self._kept[operation] = self._room(operation)
         for operation in operations:
-            self._builder.insertion = self._builder.before(operation)
+            self._builder.stand_before(operation)
             _Writer(self._builder, self._memory, operation).write(self)
         for operation in operations:
             operation.erase()
@@ -114,7 +114,7 @@ class _Writer:
 
     def __init__(self, builder: Builder, memory: dict[str, Attribute], operation: Operation) -> None:
         self._builder, self._memory = builder, memory
-        self._operation, self._place = operation, operation.location
+        self._operation = operation
         self._addresses: dict[tuple[Value, int], Value] = {}
 
     def write(self, kernel: _Kernel) -> None:
@@ -161,9 +161,9 @@ class _Writer:
     def _descriptors(self, operand: int, name: str, first: int) -> tuple[list[Value], list[str]]:
         """An operand in shared memory: its descriptor for each instruction, and how they name it."""
         facts = SmemOperand(*_integers(self._operation, f"{name}_operand"))
-        address = self._value("llvm.ptrtoint", (self._operation.operands[operand],), "i32")
-        chunk = self._value("llvm.lshr", (address, self._number("i32", 4)), "i32")
-        place = self._value("llvm.and", (chunk, self._number("i32", _ADDRESS_BITS)), "i32")
+        address = self._builder.value("llvm.ptrtoint", (self._operation.operands[operand],), "i32")
+        chunk = self._builder.value("llvm.lshr", (address, self._number("i32", 4)), "i32")
+        place = self._builder.value("llvm.and", (chunk, self._number("i32", _ADDRESS_BITS)), "i32")
         distances = _integers(self._operation, name)
         unique = list(dict.fromkeys(distances))
         values = [self._descriptor(place, facts.descriptor(), each >> 4) for each in unique]
@@ -171,9 +171,9 @@ class _Writer:
 
     def _descriptor(self, place: Value, constant: int, distance: int) -> Value:
         """The address and what is in the same word are added up in 32 bits: no sum has more than 14 of the address."""
-        low = self._value("llvm.add", (place, self._number("i32", (constant & _LOW) + distance)), "i32")
-        wide = self._value("llvm.zext", (low,), "i64")
-        return self._value("llvm.or", (wide, self._number("i64", constant & ~_LOW)), "i64")
+        low = self._builder.value("llvm.add", (place, self._number("i32", (constant & _LOW) + distance)), "i32")
+        wide = self._builder.value("llvm.zext", (low,), "i64")
+        return self._builder.value("llvm.or", (wide, self._number("i64", constant & ~_LOW)), "i64")
 
     # waits and fences ---------------------------------------------------------------------------------------------
     def _pass_through(self, text: str, changed: Sequence[_Registers], read: Sequence[_Registers]) -> None:
@@ -200,28 +200,24 @@ class _Writer:
             "has_side_effects": builder.attribute("unit"),
         }
         if len(kinds) < 2:
-            results = [builder.type(kind) for kind in kinds]
-            return list(
-                builder.operation("llvm.inline_asm", operands, results, attributes, location=self._place).results
-            )
-        together = builder.type(f"!llvm.struct<({', '.join(kinds)})>")
-        made = builder.value("llvm.inline_asm", operands, together, attributes, location=self._place)
+            return list(builder.operation("llvm.inline_asm", operands, kinds, attributes).results)
+        together = f"!llvm.struct<({', '.join(kinds)})>"
+        made = builder.value("llvm.inline_asm", operands, together, attributes)
         places = ({"position": builder.attribute(f"array<i64: {i}>")} for i in range(len(kinds)))
         return [
-            builder.value("llvm.extractvalue", (made,), builder.type(kind), place, location=self._place)
-            for kind, place in zip(kinds, places, strict=True)
+            builder.value("llvm.extractvalue", (made,), kind, place) for kind, place in zip(kinds, places, strict=True)
         ]
 
     def _load(self, registers: _Registers) -> list[Value]:
         return [
-            self._value("llvm.load", (self._address(registers, offset),), registers.kind, self._memory)
+            self._builder.value("llvm.load", (self._address(registers, offset),), registers.kind, self._memory)
             for offset in registers.offsets
         ]
 
     def _store(self, registers: _Registers, values: Sequence[Value]) -> None:
         for value, offset in zip(values, registers.offsets, strict=True):
             operands = (value, self._address(registers, offset))
-            self._builder.operation("llvm.store", operands, (), self._memory, location=self._place)
+            self._builder.operation("llvm.store", operands, (), self._memory)
 
     def _address(self, registers: _Registers, offset: int) -> Value:
         known = self._addresses.get((registers.base, offset))
@@ -230,17 +226,12 @@ class _Writer:
                 "elem_type": registers.element,
                 "rawConstantIndices": self._builder.attribute(f"array<i32: {offset}>"),
             }
-            known = self._value("llvm.getelementptr", (registers.base,), "!llvm.ptr", attributes)
+            known = self._builder.value("llvm.getelementptr", (registers.base,), "!llvm.ptr", attributes)
             self._addresses[registers.base, offset] = known
         return known
 
     def _number(self, kind: str, value: int) -> Value:
-        return self._value("llvm.mlir.constant", (), kind, {"value": self._builder.integer(kind, value)})
-
-    def _value(
-        self, name: str, operands: Sequence[Value], result: str, attributes: dict[str, Attribute] | None = None
-    ) -> Value:
-        return self._builder.value(name, operands, self._builder.type(result), attributes, location=self._place)
+        return self._builder.value("llvm.mlir.constant", (), kind, {"value": self._builder.integer(kind, value)})
 
 
 def _text(

@@ -17,7 +17,7 @@ from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named, signature_of
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import int_width
-from triptych.kernel_ir.dialects.kernel_operations import enclosing, known_block
+from triptych.kernel_ir.dialects.kernel_operations import blocks_around, known_block
 from triptych.targets.nvptx.analysis.host_expressions import ARGUMENT, Expression, HostSide
 from triptych.targets.nvptx.analysis.kernels import extents_given, kernels
 from triptych.targets.nvptx.analysis.patterns import LAST_OF_FLOOR, FloorDivision, Term, floor_division, match
@@ -189,14 +189,8 @@ def check_on_the_host(side: HostSide, checks: Sequence[Operation]) -> None:
         side.builder.operation(CHECK, (passes,), (), attributes, location=check.operation.location)
     for operation in checks if made else ():
         holds = side.expression(operation.operands[0])
-        if holds is not None and any((block, holds) in made for block in _blocks_around(operation)):
+        if holds is not None and any((block, holds) in made for block in blocks_around(operation)):
             operation.erase()
-
-
-def _blocks_around(operation: Operation) -> Iterator[Block]:
-    while operation.name != "gpu.func":
-        yield operation.block
-        operation = enclosing(operation)
 
 
 def _checks(side: HostSide, block: Block, size: Expression | None) -> Iterator[_Check]:

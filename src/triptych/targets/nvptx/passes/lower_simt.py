@@ -26,7 +26,7 @@ def lower_simt(module: Module) -> None:
     builder = Builder(module.context)
     bindings.mark_dialect_loaded(_DIALECT)
     for operation in operations_named(module, *ROWS):
-        builder.insertion = builder.before(operation)
+        builder.stand_before(operation)
         _replace(operation, ROWS[operation.name], builder)
 
 
@@ -40,7 +40,7 @@ def _replace(operation: Operation, row: Nvvm, builder: Builder) -> None:
     kinds = [result.type for result in results]
     if len(results) > 1:
         kinds = [builder.type(f"!llvm.struct<({', '.join(map(str, kinds))})>")]
-    made = builder.operation(name, list(operation.operands), kinds, attributes, location=operation.location)
+    made = builder.operation(name, list(operation.operands), kinds, attributes)
     values = list(made.results) if len(results) < 2 else _parts(made, results, builder)
     for result, value in zip(results, values, strict=True):
         result.replace_all_uses_with(value)
@@ -50,7 +50,7 @@ def _replace(operation: Operation, row: Nvvm, builder: Builder) -> None:
 def _parts(made: Operation, results: list[Value], builder: Builder) -> list[Value]:
     places = [{"position": builder.attribute(f"array<i64: {i}>")} for i in range(len(results))]
     return [
-        builder.value("llvm.extractvalue", (made.result,), result.type, place, location=made.location)
+        builder.value("llvm.extractvalue", (made.result,), result.type, place)
         for result, place in zip(results, places, strict=True)
     ]
 

@@ -59,8 +59,7 @@ class RegisterParts:
 
     def at(self, operation: Operation) -> None:
         """From now on build in front of an operation, at its place in the source."""
-        self.builder.insertion = self.builder.before(operation)
-        self.location = operation.location
+        self.builder.stand_before(operation)
 
     def keep(self, vector: Value, numbers: Sequence[VectorElement]) -> None:
         """Say what a vector consists of."""
@@ -86,7 +85,7 @@ class RegisterParts:
         if number.place is None:
             return number.value
         place = {"static_position": self.builder.attribute(f"array<i64: {number.place}>")}
-        return self.builder.value("vector.extract", (number.value,), element, place, location=self.location)
+        return self.builder.value("vector.extract", (number.value,), element, place)
 
     def joined(self, numbers: Sequence[VectorElement], element: Type) -> Value:
         """What is in one register: the only number, or a vector; the very value if it was made of them."""
@@ -99,7 +98,7 @@ class RegisterParts:
             return first
         elements = [self.number(number, element) for number in numbers]
         kind = self.builder.vector(len(numbers), element)
-        return self.builder.value("vector.from_elements", elements, kind, location=self.location)
+        return self.builder.value("vector.from_elements", elements, kind)
 
 
 _PRIVATE = "!llvm.ptr"
@@ -167,7 +166,7 @@ class _Splitting:
             return False
         self._parts.at(operation)
         number = {"value": ir.DenseElementsAttr(value).get_splat_value()}
-        made = self._parts.builder.value("arith.constant", (), found[1], number, location=self._parts.location)
+        made = self._parts.builder.value("arith.constant", (), found[1], number)
         return self._stands_for(operation, [VectorElement(made)] * found[0])
 
     def shuffle(self, operation: Operation) -> bool:
@@ -226,7 +225,7 @@ class _Splitting:
                 whole if of is None else self._register(whole, of[start : start + width])
                 for whole, of in zip(operands, given, strict=True)
             ]
-            made = self._value(operation.name, values, self._type(width, element), attributes)
+            made = self._parts.builder.value(operation.name, values, self._type(width, element), attributes)
             numbers += self._parts.held(made)
         self._parts.keep(result, numbers)
         return True
@@ -244,7 +243,9 @@ class _Splitting:
         self._parts.at(operation)
         numbers: list[VectorElement] = []
         for width, address, memory in self._places(operation, pointer, count, element):
-            numbers += self._parts.held(self._value("llvm.load", (address,), self._type(width, element), memory))
+            numbers += self._parts.held(
+                self._parts.builder.value("llvm.load", (address,), self._type(width, element), memory)
+            )
         self._parts.keep(result, numbers)
         return True
 
@@ -257,7 +258,7 @@ class _Splitting:
         self._parts.at(operation)
         for width, address, memory in self._places(operation, pointer, count, element):
             part = self._parts.joined(list(islice(numbers, width)), element)
-            self._parts.builder.operation("llvm.store", (part, address), (), memory, location=self._parts.location)
+            self._parts.builder.operation("llvm.store", (part, address), (), memory)
         return True
 
     def _places(
@@ -277,14 +278,11 @@ class _Splitting:
                 "elem_type": builder.type_attribute(element),
                 "rawConstantIndices": builder.attribute(f"array<i32: {start}>"),
             }
-            address = self._value("llvm.getelementptr", (pointer,), kind, further) if start else pointer
+            address = self._parts.builder.value("llvm.getelementptr", (pointer,), kind, further) if start else pointer
             yield min(together, count - start), address, memory
 
     def _type(self, width: int, element: Type) -> Type:
         return element if width == 1 else self._parts.builder.vector(width, element)
-
-    def _value(self, name: str, operands: Sequence[Value], kind: Type, attributes: dict[str, Attribute]) -> Value:
-        return self._parts.builder.value(name, operands, kind, attributes, location=self._parts.location)
 
 
 def _is_split_in_memory(vector: Value, pointer: Value) -> bool:
