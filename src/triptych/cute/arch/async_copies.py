@@ -7,6 +7,14 @@ from triptych.kernel_ir.dialects.simt import ASYNC_COMMIT, ASYNC_FENCE, ASYNC_WA
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 
+__all__ = [
+    "cp_async_bulk_commit_group",
+    "cp_async_bulk_wait_group",
+    "cp_async_commit_group",
+    "cp_async_wait_group",
+    "fence_proxy",
+]
+
 
 @device_function
 def cp_async_commit_group() -> None:

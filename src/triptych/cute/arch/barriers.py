@@ -16,6 +16,17 @@ from triptych.kernel_ir.dialects.simt import (
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 
+__all__ = [
+    "barrier",
+    "barrier_arrive",
+    "cluster_arrive",
+    "cluster_arrive_relaxed",
+    "cluster_wait",
+    "map_dsmem_ptr",
+    "sync_threads",
+    "sync_warp",
+]
+
 _BARRIERS = 16
 
 

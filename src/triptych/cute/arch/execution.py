@@ -19,6 +19,19 @@ from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Uint32, Uint64
 
+__all__ = [
+    "clock",
+    "clock64",
+    "globaltimer",
+    "griddepcontrol_launch_dependents",
+    "griddepcontrol_wait",
+    "nanosleep",
+    "setmaxregister_decrease",
+    "setmaxregister_increase",
+    "warpgroup_reg_alloc",
+    "warpgroup_reg_dealloc",
+]
+
 
 @device_function
 def clock() -> Uint32:

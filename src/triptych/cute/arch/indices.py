@@ -10,6 +10,22 @@ from triptych.cute.tracing.device import Integer, device_function, device_model,
 from triptych.ir.handles import Value
 from triptych.metastage.values.scalars import Int32, Uint32
 
+__all__ = [
+    "block_dim",
+    "block_idx",
+    "block_idx_in_cluster",
+    "block_in_cluster_dim",
+    "block_in_cluster_idx",
+    "cluster_dim",
+    "cluster_idx",
+    "cluster_size",
+    "grid_dim",
+    "lane_idx",
+    "make_warp_uniform",
+    "thread_idx",
+    "warp_idx",
+]
+
 Three = tuple[Int32, Int32, Int32]
 
 

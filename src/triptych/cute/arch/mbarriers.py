@@ -23,6 +23,18 @@ from triptych.metastage.values.binding_time import truth
 from triptych.metastage.values.scalars import Boolean
 from triptych.support.wording import with_article
 
+__all__ = [
+    "cp_async_mbarrier_arrive_noinc",
+    "mbarrier_arrive",
+    "mbarrier_arrive_and_expect_tx",
+    "mbarrier_conditional_try_wait",
+    "mbarrier_expect_tx",
+    "mbarrier_init",
+    "mbarrier_init_fence",
+    "mbarrier_try_wait",
+    "mbarrier_wait",
+]
+
 MOST_ARRIVALS = MOST_BYTES = (1 << 20) - 1
 """What a phase of a barrier can count."""
 _BYTES = 8

@@ -22,6 +22,23 @@ from triptych.metastage.values.coercion import common_type
 from triptych.metastage.values.promotion import float_for
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Float32, Int32, Numeric, materialize
 
+__all__ = [
+    "add_packed_f32x2",
+    "brev",
+    "clz",
+    "exp",
+    "exp2",
+    "ffs",
+    "fma",
+    "fma_packed_f32x2",
+    "fmax",
+    "fmin",
+    "mul_packed_f32x2",
+    "popc",
+    "rcp_approx",
+    "sub_packed_f32x2",
+]
+
 Pair = tuple[Any, Any]
 _APPROXIMATE = {"fastmath": "#arith.fastmath<arcp,afn>"}
 _EXTREMES = {

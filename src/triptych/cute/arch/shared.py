@@ -13,6 +13,13 @@ from triptych.ir.modules import SHARED_ALIGNMENT
 from triptych.metastage.trace.trace import KernelBody, place
 from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8, numeric_class
 
+__all__ = [
+    "alloc_smem",
+    "dynamic_smem_size",
+    "get_dyn_smem",
+    "get_dyn_smem_size",
+]
+
 
 @device_function
 def alloc_smem(element_type: type[Numeric], size_in_elems: int, alignment: int | None = None) -> Pointer:

@@ -41,6 +41,26 @@ from triptych.metastage.values.aggregates import describe
 from triptych.metastage.values.binding_time import truth
 from triptych.metastage.values.scalars import Boolean, Float32, Int32, Int64, Numeric, TFloat32, Uint32
 
+__all__ = [
+    "elect_one",
+    "match_all_sync",
+    "match_any_sync",
+    "shuffle_sync",
+    "shuffle_sync_bfly",
+    "shuffle_sync_down",
+    "shuffle_sync_op",
+    "shuffle_sync_up",
+    "vote_all_sync",
+    "vote_any_sync",
+    "vote_ballot_sync",
+    "vote_uni_sync",
+    "warp_reduction",
+    "warp_reduction_max",
+    "warp_reduction_min",
+    "warp_reduction_sum",
+    "warp_redux_sync",
+]
+
 Kind = Literal["idx", "up", "down", "bfly"]
 
 
