@@ -104,7 +104,7 @@ class Run:
 
 def run(program: Path, arguments: list[str], store: str) -> Run:
     """Run a program, in its folder, as a user would."""
-    environment = os.environ | {"TRIPTYCH_CACHE_DIR": store, "TRIPTYCH_LOG": "info"}
+    environment = os.environ | {"TRIPTYCH_CACHE": "1", "TRIPTYCH_CACHE_DIR": store, "TRIPTYCH_LOG": "info"}
     command = [sys.executable, "-m", "triptych", "run", program.name, *arguments]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:

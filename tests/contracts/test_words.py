@@ -52,7 +52,7 @@ CEILINGS = {
     "meeting": 1,
     "misused": 1,
     "room": 26,
-    "told": 13,
+    "told": 12,
     "unset": 12,
 }
 """Names that still have the word; 0 where the word is not listed."""

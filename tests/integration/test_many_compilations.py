@@ -64,7 +64,7 @@ def test_own_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     seen: list[tuple[int, int]] = []
     done = tt.compile_many(jobs, workers=1, progress=lambda _, number, total: seen.append((number, total)))
-    assert [each.outcome for each in done] == ["compiled", "failed", "not kept", "failed"]
+    assert [each.outcome for each in done] == ["compiled", "failed", "traced", "failed"]
     assert "has no attribute 'nothing'" in str(done[1].error)
     assert f"{__file__}:" in str(done[1].error)
     assert done[0].result()(5) == 5 * 2 * SCALE
@@ -149,7 +149,7 @@ def test_jobs_of_an_executor_that_is_shut_down() -> None:
     stopping.start()
     done = tt.compile_many([partial(tt.compile, waiting, 1, by) for by in range(4)], threads)
     stopping.join()
-    assert [each.outcome for each in done] == ["not kept", "failed", "failed", "failed"]
+    assert [each.outcome for each in done] == ["traced", "failed", "failed", "failed"]
     assert all("cancelled" in str(each.error) for each in done[1:])
     (after,) = tt.compile_many([partial(tt.compile, scaled, 1, 9)], threads)
     assert "after shutdown" in str(after.error)

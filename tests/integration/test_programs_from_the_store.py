@@ -48,6 +48,22 @@ def printing(a: tt.Int32, b: tt.Int32):
 def noisy(a: tt.Int32, b: tt.Int32):
     print("tracing")
     return a + b
+class Assigning:
+    calls = 0
+    @tt.jit
+    def scaled(self, a: tt.Int32):
+        self.by = 7
+        self.calls = self.calls + 1
+        self.last = a
+        return a * self.by
+assigning = Assigning()
+SEEN = []
+@tt.jit
+def appending(a: tt.Int32):
+    SEEN.append("appending")
+    return a + len(SEEN)
+@tt.jit(preprocessor=False)
+def unseen(a: tt.Int32): return a + SCALE
 @tt.jit
 def from_file(a: tt.Int32, b: tt.Int32):
     return a + tt.at_trace_time(len, tt.at_trace_time(os.listdir, "."))
@@ -94,7 +110,7 @@ def run(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         )
         assert done.returncode == 0, done.stderr
         *printed, last = done.stdout.splitlines()
-        return {**json.loads(last), "printed": printed}
+        return {**json.loads(last), "printed": printed, "said": done.stderr}
 
     return in_process
 
@@ -142,20 +158,56 @@ def test_other_arguments_are_a_miss(run: Callable[..., dict[str, Any]]) -> None:
     assert (other["value"], "miss" in other["events"]) == (50, True)
 
 
-def test_results_of_the_programs_own_classes_are_made_by_compiling(run: Callable[..., dict[str, Any]]) -> None:
-    for _ in range(2):
-        assert run("named(1, 2)") | {"events": []} == run("named(1, 2)") | {"events": []}
-        assert "publish" not in run("named(1, 2)")["events"]
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("named(1, 2)", [2, 1]),
+        ("noisy(1, 2)", 3),
+        ("assigning.scaled(5), assigning.by, assigning.calls", [35, 7, 1]),
+        ("appending(5), SEEN", [6, ["appending"]]),
+        ("unseen(5)", 8),
+    ],
+)
+def test_code_of_a_program_that_each_process_traces_is_found_by_the_trace(
+    run: Callable[..., dict[str, Any]], expression: str, value: object
+) -> None:
+    first, second = run(expression), run(expression)
+    assert first["value"] == second["value"] == value
+    assert first["printed"] == second["printed"]
+    assert "publish" in first["events"]
+    assert second["events"][-2:] == ["unkept", "hit"]
+    assert "publish" not in second["events"]
+    assert "llvmlite" not in second["loaded"]
 
 
-def test_what_is_said_while_tracing_is_said_each_time(run: Callable[..., dict[str, Any]]) -> None:
-    assert run("noisy(1, 2)")["printed"] == run("noisy(1, 2)")["printed"] == ["tracing"]
+def test_stages_of_code_that_was_found_by_its_trace_can_be_looked_at(run: Callable[..., dict[str, Any]]) -> None:
+    look = "(lambda f: [f(2, 5), f.rewritten, f.mlir, f.lowered, f.llvm, f.asm, f.unkept])(tt.compile(noisy, 1, 2))"
+    first, second = run(look), run(look)
+    assert first["value"] == second["value"]
+    assert "hit" in second["events"]
 
 
-def test_what_was_read_from_the_world_is_not_kept(run: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_a_sealed_process_may_trace_but_not_compile(
+    run: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run("noisy(1, 2)")
+    monkeypatch.setenv("TRIPTYCH_SEALED", "1")
+    assert run("noisy(1, 2)")["value"] == first["value"]
+    caught = "type(__import__('pytest').raises(tt.TriptychError, appending, 5).value).__name__"
+    assert run(caught)["value"] == "SealedError"
+
+
+def test_the_log_tells_of_a_program_that_was_found(
+    run: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIPTYCH_LOG", "info")
+    assert "triptych.cache: miss" in run("add(1, 2)")["said"]
+    assert "triptych.cache: hit" in run("add(1, 2)")["said"]
+
+
+def test_what_was_read_from_the_world_is_asked_again(run: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     before = run("from_file(0, 0)")
     (tmp_path / "one more file").write_text("")
-    assert "publish" not in before["events"]
     assert run("from_file(0, 0)")["value"] == before["value"] + 1
 
 

@@ -69,12 +69,8 @@ def test_the_line_that_is_missing_is_the_program_that_is_missing(args: Any, keyw
 
 
 def test_what_the_store_never_has() -> None:
-    @tt.jit(preprocessor=False)
-    def plain(n: tt.Int32) -> Any:
-        return n
-
     with pytest.raises(SealedError, match="that the store does not keep"):
-        plain(1)
+        mixed(1, 2, 3, 4, no_cache=True)
     with override(cache=False), pytest.raises(SealedError, match="TRIPTYCH_CACHE=0"):
         mixed(1, 2, 3, 4)
 

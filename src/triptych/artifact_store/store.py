@@ -185,10 +185,10 @@ class Store:
         Of all threads and processes that need the same, one makes it, and the others wait as long as their patience
         lasts.
         """
-        found = self._read(key, read)
+        found = self.read(key, read)
         if found is None:
             with self.flight(key):
-                found = self._read(key, read)
+                found = self.read(key, read)
                 if found is None:
                     found, entry = make()
                     if entry is not None:
@@ -261,7 +261,8 @@ class Store:
                 discarded.append(f"{part}/{name}")
         return Checked(good, tuple(discarded))
 
-    def _read(self, key: str, read: Callable[[Entry], T]) -> T | None:
+    def read(self, key: str, read: Callable[[Entry], T]) -> T | None:
+        """What `read` makes of the entry of a key, as for `find_or_make`; None: make it."""
         tier, entry = self._find(key)
         if entry is None:
             return None

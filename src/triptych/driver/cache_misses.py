@@ -11,7 +11,7 @@ from typing import Any
 
 from triptych.artifact_store.store import Store
 from triptych.driver.compile_jobs import Job
-from triptych.fingerprint.cache_key import Key
+from triptych.fingerprint.cache_key import TRACE, Key
 from triptych.metastage.arguments.specs import ArgumentSpec
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.support.config import config
@@ -48,7 +48,7 @@ class CacheMiss:
         if self.is_kept:
             return f"kept: {self.key}"
         if self.reason:
-            return f"not kept: {self.key}\nevery process compiles it: {self.reason}"
+            return f"not kept: {self.key}\nevery process traces it: {self.reason}"
         if not self.nearest:
             return f"not kept: {self.key}\nthe store has no program of this function for this target"
         width = max(len(each.ingredient) for each in self.differences)
@@ -67,7 +67,8 @@ def explain(store: Store, key: Key, function: str, target: str) -> CacheMiss:
         facts: Mapping[str, Any] = listed.facts
         if listed.key == key.digest:
             return CacheMiss(key.digest, is_kept=True)
-        if facts.get("function") == function and facts.get("target") == target and "key" in facts:
+        is_of_it = facts.get("function") == function and facts.get("target") == target
+        if is_of_it and TRACE not in facts.get("key", {TRACE: ""}):
             found.append((listed.key, _differences(own, _ingredients(facts["key"]))))
     if not found:
         return CacheMiss(key.digest, is_kept=False)
@@ -104,7 +105,7 @@ def check_unsealed(job: Job, key: Key, store: Store | None) -> None:
     name = job.function.__qualname__
     listing = f"`{name}.explain_key(...)` with these arguments lists what the key is made of"
     if store is None:
-        reason = "programs that trace anew, read what only this process has, or find no store are never kept"
+        reason = "`no_cache=True`, TRIPTYCH_PRINT_IR and TRIPTYCH_KEEP ask for programs that are compiled here"
         raise SealedError(
             f"{name} would be compiled here, and TRIPTYCH_SEALED=1 forbids it",
             span=job.called_from,

@@ -30,7 +30,7 @@ from triptych.support.tracebacks import caller
 from triptych.support.wording import with_article
 
 CompileCall: TypeAlias = "partial[CompiledFunction]"
-Outcome: TypeAlias = Literal["compiled", "found", "not kept", "failed"]
+Outcome: TypeAlias = Literal["compiled", "found", "traced", "not kept", "failed"]
 
 
 class CompileJobError(TriptychError, TypeError):
@@ -45,7 +45,7 @@ class Compilation:
 
     job: CompileCall
     outcome: Outcome
-    """Compiled now, found in the store, compiled for nobody (it cannot be kept), or failed."""
+    """Compiled now, found in the store, traced (its code is there for every trace), compiled for nobody, or failed."""
     seconds: float = 0.0
     key: str = ""
     error: Exception | None = None
@@ -122,9 +122,9 @@ def compile_job(settings: dict[str, Any], job: CompileCall) -> Done:
         with override(**settings):
             key, store = key_of(job).digest, default_store()
             had = store is not None and store.has(key)
-            job()
-            has = store is not None and store.has(key) and store.flush()
-        outcome: Outcome = "found" if had else "compiled" if has else "not kept"
+            made = job()
+            has = store is not None and store.has(made.code_key or key) and store.flush()
+        outcome: Outcome = "found" if had else "not kept" if not has else "traced" if made.code_key else "compiled"
         return Done(outcome, time.perf_counter() - started, key, None, cpu_seconds() - cpu)
     except Exception as error:  # of the program: whoever asked for it is told
         return Done("failed", time.perf_counter() - started, key, _sendable(error), cpu_seconds() - cpu)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from triptych.driver.compile_jobs import Job
 from triptych.driver.listeners import observe
@@ -21,10 +22,13 @@ from triptych.stages import Loaded, Rewritten, Traced
 from triptych.support.interrupts import check_signals, interruptible
 from triptych.support.timeline import STAGE, during, now, past
 
+Known: TypeAlias = Callable[[Traced, Rebuild, Callable[[], Loaded]], Loaded | None]
+"""Finds code of a program that has been traced, given what its results become and what would make the code."""
+
 
 @interruptible
-def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | None, Loaded, Rebuild]:
-    """Python in, a callable native function out; `likely` is code that serves if the same program is traced again."""
+def compile_stages(job: Job, known: Known | None = None) -> tuple[Rewritten | None, Loaded, Rebuild]:
+    """Python in, a callable native function out; `known` may have code of the program once it is traced."""
     started = now()
     with _step("start"):
         job.target.start()
@@ -37,18 +41,25 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
         traced, rebuild = trace(
             rewritten or job.function, job.specialization, job.language.hooks, rewriter, job.name, options
         )
-    if likely is not None and _is_like(traced, likely.compiled.lowered.traced):
-        return rewritten, likely, rebuild
+    make = partial(_object_stage, job, traced, _codegen_options(job.options, options.instrumentation))
+    loaded = None if known is None else known(traced, rebuild, make)
+    if loaded is None:
+        made = make()
+        done = past(f"compile {traced.name}", started, STAGE)
+        loaded = observe(rewritten, made, (done - started) / 1e9)
+    traced.module.store()
+    return rewritten, loaded, rebuild
+
+
+def _object_stage(job: Job, traced: Traced, options: CompileOptions) -> Loaded:
     with _step("lower"):  #            object-stage: the passes of the language and of the target
         lowered = lower(traced, job.target, job.language.passes, options=job.options)
     with _step("code generation"):  #                -> object file
-        compiled = codegen(lowered, job.target, _codegen_options(job.options, options.instrumentation))
+        compiled = codegen(lowered, job.target, options)
     with _step("load"):  #                           -> function pointer
         loaded = load(compiled, job.target)
-        traced.module.store()
         lowered.text.store()
-    done = past(f"compile {traced.name}", started, STAGE)
-    return rewritten, observe(rewritten, loaded, (done - started) / 1e9), rebuild
+    return loaded
 
 
 @contextmanager
@@ -89,8 +100,3 @@ def _instrumentation(job: Job) -> Instrumentation:
 def _codegen_options(options: CompileOptions, instrumentation: Instrumentation) -> CompileOptions:
     """Code that stops at every statement is not optimised: LLVM would take many times as long, for nobody's use."""
     return replace(options, opt_level=0) if instrumentation.stops else options
-
-
-def _is_like(one: Traced, other: Traced) -> bool:
-    """Whether two traces gave the same program, to be called in the same way."""
-    return replace(one, module=None) == replace(other, module=None) and one.module.is_like(other.module)

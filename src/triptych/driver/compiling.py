@@ -1,4 +1,4 @@
-"""Programs from the store or the compiler, and the object that holds what they are."""
+"""Compiled functions: the object that a program is called by, and that shows its stages."""
 
 from __future__ import annotations
 
@@ -8,89 +8,27 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
-from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.events import report
-from triptych.artifact_store.record import Entry
 from triptych.diagnostics.likely_mistakes import missing_attribute
 from triptych.driver.boundary import api_boundary, for_user
 from triptych.driver.cache_misses import check_unsealed
 from triptych.driver.compile_jobs import Job
-from triptych.driver.listeners import COMPILE_LISTENERS
-from triptych.driver.stored_programs import entry_of, program_of, why_unkept
+from triptych.driver.listeners import start_log
+from triptych.driver.programs import Effects, KnownCode, Program, compile_here, load_or_compile
 from triptych.fingerprint.cache_key import Key
 from triptych.interop.streams import RECORDERS, is_stream_class, stream_handle
 from triptych.interop.torch_tracers import opaque
 from triptych.metastage.arguments.results import Rebuild
 from triptych.metastage.arguments.specs import ArgumentSpec, defaults_of
 from triptych.metastage.arguments.streams import STREAM
-from triptych.metastage.trace import locations
-from triptych.metastage.trace.trace import too_deep
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.objectstage.codegen import export_files
 from triptych.objectstage.errors import CompiledFunctionPickleError, MissingViewError
 from triptych.objectstage.exports import asked_for
 from triptych.objectstage.target import find_target
-from triptych.stages import Compiled, Found, Loaded, Rewritten, Traced
-from triptych.support.config import config
-from triptych.support.errors import TriptychError
-from triptych.support.forking import import_late
-from triptych.support.timeline import STAGE, during, underway
+from triptych.stages import Compiled, Found, Loaded, Rewritten
 from triptych.support.tracebacks import caller
-
-Effects: TypeAlias = Callable[[Traced], str]
-"""What tracing has changed, or read past the key, as a clause; empty if nothing."""
-
-
-def load_or_compile(job: Job, key: Key, effects: Effects) -> Program:
-    """From the store if it has it; else compiled, by one process only, and kept there."""
-    store = default_store() if not _why_never(job, key) and not _is_watched() else None
-    if store is None:
-        check_unsealed(job, key, None)
-        return _told(job, key, compiled_program(job), effects)
-
-    def make() -> tuple[Program, Entry | None]:
-        check_unsealed(job, key, store)
-        made = _told(job, key, compiled_program(job), effects)
-        entry = made.unkept or entry_of(made.loaded, made.rebuild, job.target, key)
-        if isinstance(entry, Entry):
-            return made, entry
-        report("unkept", key.digest, detail=f"{job.function.__qualname__}: {entry}")
-        return made._replace(unkept=entry), None
-
-    return store.find_or_make(key.digest, lambda entry: _deserialized(entry, job), make)
-
-
-def _told(job: Job, key: Key, made: Program, effects: Effects) -> Program:
-    """The program, with the reason why the store would not keep it."""
-    traced = made.loaded.compiled.lowered.traced
-    reason = _why_never(job, key) or why_unkept(traced, made.rebuild, job.target) or effects(traced)
-    return made._replace(unkept=reason)
-
-
-def _why_never(job: Job, key: Key) -> str:
-    """Why a program is not even looked for. What an unrewritten function calls is not seen: it may be anything."""
-    if not job.preprocessor:
-        return "what a function with `preprocessor=False` calls is not seen"
-    return "" if key.portable else "it reads an object that only this process has"
-
-
-def _stages() -> ModuleType:
-    """The compiler: a process that finds its programs in the store never imports it."""
-    return import_late("triptych.driver.compile_stages")
-
-
-def _is_watched() -> bool:
-    """Whether the settings, or a tool, ask to see every compilation."""
-    return config().print_ir or bool(config().keep or COMPILE_LISTENERS)
-
-
-def _deserialized(entry: Entry, job: Job) -> Program:
-    again = cache(lambda: compiled_program(job))
-    loaded, rebuild = program_of(entry, job.target, lambda: again().loaded)
-    return Program(cache(lambda: _stages().rewritten_of(job)), loaded, rebuild)
-
 
 T = TypeVar("T")
 
@@ -139,6 +77,7 @@ class CompiledFunction:
         target: str,
         opt_level: int,
         unkept: str = "",
+        code_key: str = "",
     ) -> None:
         self._rewritten = rewritten
         self._loaded = loaded
@@ -150,6 +89,7 @@ class CompiledFunction:
         self.opt_level = opt_level
         """How much the code generator optimised, 0 to 3."""
         self.unkept = unkept
+        self.code_key = code_key
         """Why the store does not keep it, as a clause; empty if it does, or would."""
         self.direct: Callable[..., Any] | None = None
         """What takes the Python arguments as they are, when that can be: the native entry point, if nothing is rebuilt.
@@ -357,32 +297,6 @@ def _convertible(core: ModuleType) -> type:
     return type("CompiledFunction", (CompiledFunction, core.ObjectConvertible), {})
 
 
-class Program(NamedTuple):
-    """A program that can be called, and where its readable forms come from."""
-
-    rewritten: Callable[[], Rewritten | None]
-    loaded: Loaded
-    rebuild: Rebuild
-    unkept: str = ""
-    """Why the store does not keep it, as a clause."""
-
-
-def compiled_program(job: Job, likely: Loaded | None = None) -> Program:
-    """Compile, with words of our own for a program that is nested too deeply."""
-    try:
-        with during("load the compiler", STAGE):
-            compiler = _stages()
-        with underway(f"compiling {job.name} for {job.target.name}"):
-            rewritten, loaded, rebuild = compiler.compile_stages(job, likely)
-        return Program(lambda: rewritten, loaded, rebuild)
-    except RecursionError as error:
-        if isinstance(error, TriptychError):
-            raise
-        found = f"Python's stack, which takes {sys.getrecursionlimit()} calls, is full"
-        span = locations.innermost(error.__traceback__)
-        raise too_deep(span, found, "a program that it has room for") from None
-
-
 def compiled_function(
     job: Job, key: Key, effects: Effects, likely: CompiledFunction | None = None, anew: bool = False
 ) -> CompiledFunction:
@@ -390,33 +304,33 @@ def compiled_function(
 
     A function over numbers and tensors gets a class of its own, whose `__call__` is the entry.
     """
+    start_log()
     if likely is None and not anew:
         return make_compiled_function(job, load_or_compile(job, key, effects))
     check_unsealed(job, key, None)
-    return make_compiled_function(
-        job, _told(job, key, compiled_program(job, None if likely is None else likely._loaded), effects)
-    )
+    known = KnownCode(job, key, effects, likely=None if likely is None else likely._loaded)
+    return make_compiled_function(job, compile_here(job, known))
 
 
 def make_compiled_function(job: Job, program: Program) -> CompiledFunction:
     """A program as what the user calls and looks at."""
-    rewritten, loaded, rebuild, unkept = program
+    rewritten, loaded, rebuild, *stored = program
     shapes = job.specialization.shapes
     defaults = {name: value for name, value in defaults_of(job.function).items() if name in shapes}
     has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)
     direct = loaded.attempt if has_tensors else loaded.call
     made = (rewritten, loaded, rebuild, shapes, defaults, job.target.name, job.options.opt_level)
     if not all(shape.is_direct for shape in shapes.values()):
-        packed = CompiledFunction(*made, unkept)
+        packed = CompiledFunction(*made, *stored)
         if direct is not None and all(shape.is_direct or shape.kind is STREAM for shape in shapes.values()):
             packed.direct = _rebuilding(_taking_streams(direct, shapes), packed._result)
         return packed
     if rebuild is not next or defaults or RECORDERS:  # what is recorded must not be called past the recorder
-        several = CompiledFunction(*made, unkept)
+        several = CompiledFunction(*made, *stored)
         several.direct = None if direct is None else _rebuilding(direct, several._result)
         return several
     own = type("CompiledFunction", (CompiledFunction,), {"__call__": staticmethod(loaded.call)})
-    compiled: CompiledFunction = own(*made, unkept)
+    compiled: CompiledFunction = own(*made, *stored)
     compiled.direct = direct
     return compiled
 

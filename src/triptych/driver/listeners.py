@@ -24,8 +24,6 @@ def observe(rewritten: Rewritten | None, loaded: Loaded, seconds: float) -> Load
     settings = config()
     lowered = loaded.compiled.lowered
     traced = lowered.traced
-    if settings.log:
-        _install_handler(settings.log)
     LOGGER.info("compiled %s (%s) in %.1f ms", traced.name, traced.span, seconds * 1e3)
     if settings.print_ir:
         print(traced.module, file=sys.stderr)
@@ -39,6 +37,12 @@ def observe(rewritten: Rewritten | None, loaded: Loaded, seconds: float) -> Load
     for watcher in COMPILE_LISTENERS:
         loaded = watcher(loaded)
     return loaded
+
+
+def start_log() -> None:
+    """Write the log to stderr if the settings say so."""
+    if config().log:
+        _install_handler(config().log)
 
 
 @cache

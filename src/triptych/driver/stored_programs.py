@@ -7,12 +7,13 @@ the stages are made when someone looks at them, by compiling once more.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 from triptych.artifact_store.record import Entry, NotAnEntry
-from triptych.fingerprint.cache_key import Key
+from triptych.fingerprint.cache_key import Key, key_of_trace
 from triptych.metastage.arguments.results import Rebuild, rebuild_from, recipe_of
 from triptych.metastage.values.scalars import dtype_named
 from triptych.objectstage.target import Serialized, Target, host_target
@@ -30,10 +31,8 @@ _HOST = "host "
 """What the names of the host program's artifacts begin with."""
 
 
-def why_unkept(traced: Traced, rebuild: Rebuild, target: Target) -> str:
-    """Why only this process can call a program again, as a clause; empty for one that others can."""
-    if target.serialize is None:
-        return f"code for {target.name} cannot be written to a file"
+def why_traced(traced: Traced, rebuild: Rebuild) -> str:
+    """Why every process has to trace a program for itself, as a clause; empty for one that is called without."""
     if recipe_of(rebuild) is None:
         return "its result is an object of a class of yours"
     if traced.assigns:
@@ -41,21 +40,29 @@ def why_unkept(traced: Traced, rebuild: Rebuild, target: Target) -> str:
     return traced.unrepeatable
 
 
-def entry_of(loaded: Loaded, rebuild: Rebuild, target: Target, key: Key) -> Entry | str:
-    """The entry, or why there is none: only this process can call the program again."""
-    compiled, traced = loaded.compiled, loaded.compiled.lowered.traced
-    reason = why_unkept(traced, rebuild, target)
-    if reason:
-        return reason
+def trace_key(key: Key, traced: Traced) -> Key:
+    """The key of the code that is made of a trace."""
+    convention = (traced.name, traced.parameters, traced.results, traced.prints, traced.loops, traced.span)
+    return key_of_trace(key, traced.module.written() + repr(convention).encode(), traced.signature)
+
+
+def entry_of(loaded: Loaded, target: Target, key: Key, rebuild: Rebuild | None = None) -> Entry | str:
+    """The entry of a program, or of the code of a trace, which has no results of its own; or why there is none."""
+    if target.serialize is None:
+        return f"code for {target.name} cannot be written to a file"
     try:
-        host = None if compiled.host is None else compiled.host()
+        host = None if loaded.compiled.host is None else loaded.compiled.host()
     except TriptychError as error:  # as code for a GPU it is right; whoever calls it is told
         return f"its host function cannot be compiled: {error.title}"
-    return _entry(compiled, host, rebuild, target, dict(key.ingredients))
+    return _entry(loaded.compiled, host, target, dict(key.ingredients), None if rebuild is None else recipe_of(rebuild))
 
 
 def _entry(
-    compiled: Compiled, host: Compiled | None, rebuild: Rebuild, target: Target, ingredients: Mapping[str, str]
+    compiled: Compiled,
+    host: Compiled | None,
+    target: Target,
+    ingredients: Mapping[str, str],
+    result: list[object] | None,
 ) -> Entry:
     part, artifacts = _frozen(compiled, target)
     facts: dict[str, Any] = {
@@ -64,7 +71,7 @@ def _entry(
         "signature": compiled.lowered.traced.signature,
         "target": target.name,
         "key": ingredients,
-        "result": recipe_of(rebuild),
+        "result": result,
         "program": asdict(part),
         "host": None,
     }
@@ -110,21 +117,39 @@ def _frozen(compiled: Compiled, target: Target) -> tuple[Part, dict[str, bytes]]
 
 
 def program_of(entry: Entry, target: Target, again: Again) -> tuple[Loaded, Rebuild]:
-    """The program of an entry, loaded. Raises `NotAnEntry` for facts that no program has, whatever is wrong with them.
+    """The program of an entry, loaded. Raises `NotAnEntry` for facts that no program has, whatever they are."""
+    with _reading():
+        facts: Mapping[str, Any] = entry.facts
+        rebuild, part = rebuild_from(facts["result"]), _part(facts["program"])
+        _check_results(rebuild, part.results)
+        return _loaded(entry, recipe_of(rebuild), _unseen(part, again), target, again), rebuild
 
-    The digest of a record fits whatever somebody wrote into it. So the program that was read is made an entry again,
+
+def code_of(entry: Entry, traced: Traced, target: Target, again: Again) -> Loaded:
+    """The code of an entry for the trace that it was made of, loaded. Raises `NotAnEntry` as `program_of` does."""
+    with _reading():
+        return _loaded(entry, None, traced, target, again)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # of any kind; what is wrong with the program itself, compiling it tells again
+        raise NotAnEntry(f"no program: {type(error).__name__}: {error}") from error
+
+
+def _loaded(entry: Entry, result: list[object] | None, traced: Traced, target: Target, again: Again) -> Loaded:
+    """The code of an entry.
+
+    The digest of a record fits whatever somebody wrote into it. So the code that was read is made an entry again,
     which has to be this one: nothing was left unread, and nothing was taken for something else.
     """
     facts: Mapping[str, Any] = entry.facts
-    try:
-        rebuild = rebuild_from(facts["result"])
-        host = None if facts["host"] is None else _deserialized_host(facts["host"], entry.artifacts, again)
-        compiled = _deserialized(facts["program"], entry.artifacts, target, again)
-        _check(entry, _entry(compiled, host, rebuild, target, facts["key"]))
-        _check_results(rebuild, compiled.lowered.traced.results)
-        return target.load(compiled if host is None else replace(compiled, host=lambda: host)), rebuild
-    except Exception as error:  # of any kind; what is wrong with the program itself, compiling it tells again
-        raise NotAnEntry(f"no program: {type(error).__name__}: {error}") from error
+    host = None if facts["host"] is None else _deserialized_host(facts["host"], entry.artifacts, again)
+    compiled = _deserialized(_part(facts["program"]), traced, entry.artifacts, target, again)
+    _check(entry, _entry(compiled, host, target, facts["key"], result))
+    return target.load(compiled if host is None else replace(compiled, host=lambda: host))
 
 
 def _check(read: Entry, made: Entry) -> None:
@@ -146,7 +171,13 @@ def _check_results(rebuild: Rebuild, results: tuple[Leaf, ...]) -> None:
 
 def _deserialized_host(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], again: Again) -> Compiled:
     own = {name.removeprefix(_HOST): content for name, content in artifacts.items() if name.startswith(_HOST)}
-    return _deserialized(facts, own, host_target(), lambda: replace(again(), compiled=_host_of(again())))
+    part, of_host = _part(facts), lambda: replace(again(), compiled=_host_of(again()))
+    return _deserialized(part, _unseen(part, of_host), own, host_target(), of_host)
+
+
+def _unseen(part: Part, again: Again) -> Traced:
+    """A trace that nobody has made in this process yet."""
+    return Traced(part.name, _Module(again), part.parameters, part.results, part.prints, part.loops, part.span)
 
 
 def _host_of(loaded: Loaded) -> Compiled:
@@ -154,9 +185,7 @@ def _host_of(loaded: Loaded) -> Compiled:
     return loaded.compiled.host()
 
 
-def _deserialized(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], target: Target, again: Again) -> Compiled:
-    part = _part(facts)
-    traced = Traced(part.name, _Module(again), part.parameters, part.results, part.prints, part.loops, part.span)
+def _deserialized(part: Part, traced: Traced, artifacts: Mapping[str, bytes], target: Target, again: Again) -> Compiled:
     lowered = Lowered(
         traced,
         lambda: again().compiled.lowered.mlir,

@@ -11,6 +11,7 @@ import marshal
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any, TypeAlias
 
@@ -35,6 +36,8 @@ class Key:
     ingredients: Mapping[str, str] = field(compare=False)
     portable: bool = field(compare=False, default=True)
     """False when the function reads an object that only this process can recognise (a lock, an open file)."""
+    environment: Mapping[str, str] = field(compare=False, default_factory=dict)
+    """Digests of what does not come from the function or its arguments: options, toolchain, target."""
 
     def __str__(self) -> str:
         return explain(self)
@@ -83,6 +86,7 @@ class KeyBase:
             {name: (digest(token), shown) for name, shown, token in ingredients} for ingredients in (read, others)
         )
         self._common = tuple((name, each) for name, (each, _) in (*before.items(), *after.items()))
+        self._environment = MappingProxyType({name: each for name, (each, _) in after.items()})
         self._spelled = spelling(digest(self._common))
         self._before, self._after = _lines(before), _lines(after)
         self._signatures: dict[bytes, tuple[str, str]] = {}
@@ -102,7 +106,8 @@ class KeyBase:
         for name, (each, _) in given.items():
             chunks += (spelling(name), spelling(each))
         lines = {**self._before, **_lines(given), **self._after}
-        return Key(hashlib.sha256(b"".join(chunks)).hexdigest(), MappingProxyType(lines), self._portable)
+        whole = hashlib.sha256(b"".join(chunks)).hexdigest()
+        return Key(whole, MappingProxyType(lines), self._portable, self._environment)
 
     # Any: what `marshal` takes, it finds out.
     def _signature(self, signature: Any) -> tuple[str, str] | None:
@@ -134,6 +139,18 @@ def _plain_digest(value: object) -> str:
 
 def _lines(found: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     return {name: _line(*entry) for name, entry in found.items()}
+
+
+TRACE = "trace"
+"""The ingredient that a key of code has in place of a function and its arguments."""
+
+
+def key_of_trace(key: Key, trace: bytes, shown: str) -> Key:
+    """The key of the code that is made of a trace, in the environment of a function's key: Python has no part in it."""
+    of_trace = hashlib.sha256(trace).hexdigest()
+    whole = hashlib.sha256(b"".join(map(spelling, (TRACE, of_trace, *chain(*key.environment.items())))))
+    lines = {TRACE: _line(of_trace, shown), **{name: key.ingredients[name] for name in key.environment}}
+    return Key(whole.hexdigest(), lines, environment=key.environment)
 
 
 def explain(key: Key) -> str:

@@ -42,31 +42,30 @@ class SerializedModule:
             return self._module
         load_all(context())
         with context():
-            parsed: Module = bindings.mlir().Module.parse(zlib.decompress(self._bytes))
+            parsed: Module = bindings.mlir().Module.parse(self.written())
             return parsed
 
     def store(self) -> SerializedModule:
         """Let the module go. What others still hold of it stays theirs."""
         if self._module is not None:
-            self._bytes = _written(self._module)
+            self._bytes = zlib.compress(self.written(), 1)
             self._module = None
         return self
 
     def is_like(self, other: SerializedModule) -> bool:
         """Whether both are one program at the same places of the source."""
-        return self._written() == other._written()
+        return self.written() == other.written()
 
-    def _written(self) -> bytes:
-        return self._bytes if self._module is None else _written(self._module)
+    def written(self) -> bytes:
+        """The bytes, which are the same in every process that builds the same module."""
+        if self._module is None:
+            return zlib.decompress(self._bytes)
+        buffer = io.BytesIO()
+        self._module.operation.write_bytecode(buffer)
+        return buffer.getvalue()
 
     def __str__(self) -> str:
         return str(self.read())
-
-
-def _written(module: Module) -> bytes:
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return zlib.compress(buffer.getvalue(), 1)
 
 
 def copy_module(module: Module) -> Module:

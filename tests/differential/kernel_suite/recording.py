@@ -9,7 +9,8 @@ from unittest.mock import patch
 
 from triptych.driver import jitting
 from triptych.driver.compile_jobs import Job
-from triptych.driver.compiling import CompiledFunction, compiled_function, compiled_program, make_compiled_function
+from triptych.driver.compiling import CompiledFunction, compiled_function, make_compiled_function
+from triptych.driver.programs import compiled_program
 from triptych.fingerprint.cache_key import Key
 from triptych.objectstage.target import find_target
 

@@ -19,7 +19,7 @@ from triptych.support.errors import TriptychError
 
 JOBS = "JOBS"
 _WIDTH = 24
-_NOT_KEPT = "the store cannot keep it: every process compiles it (guide 'Compiled once')"
+_NOT_KEPT = "the store cannot keep it (guide 'Compiled once')"
 
 
 class ManifestError(TriptychError, ValueError):
@@ -47,7 +47,7 @@ def build(request: BuildRequest) -> int:
     if request.json:
         print(json.dumps([_facts(each) for each in done], indent=2))
     else:
-        counts = {name: sum(each.outcome == name for each in done) for name in ("compiled", "found")}
+        counts = {name: sum(each.outcome == name for each in done) for name in ("compiled", "found", "traced")}
         failed = len(done) - sum(counts.values())
         print(", ".join(f"{count} {name}" for name, count in {**counts, "failed": failed}.items()))
     return int(any(each.outcome in ("failed", "not kept") for each in done))

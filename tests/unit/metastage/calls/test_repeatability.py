@@ -162,7 +162,7 @@ def test_the_log_and_explain_miss_say_why(tmp_path: Path, caplog: pytest.LogCapt
     assert [record.message for record in caplog.records if "f: tracing changes" in record.message]
     assert not miss.is_kept
     assert miss.reason == "tracing changes what it reads: global LIST"
-    assert "every process compiles it" in str(miss)
+    assert "every process traces it" in str(miss)
 
 
 @pytest.mark.parametrize(
