@@ -106,6 +106,18 @@ def test_descriptors() -> None:
     )
 
 
+def test_registers_come_back_in_a_struct_whose_name_says_its_fields() -> None:
+    """Two lists of as many registers may differ in their kinds."""
+    checked(
+        kernel(product(), product("%e", "%r"), FENCE, product("%d", "%r")),
+        expand_wgmma,
+        """
+        # CHECK: !llvm.struct<"registers_f32x4", (f32, f32, f32, f32)>
+        # CHECK: !llvm.struct<"registers_f32x4_i32x4", (f32, f32, f32, f32, i32, i32, i32, i32)>
+        """,
+    )
+
+
 def test_a_wait_takes_the_sums_that_may_be_written_and_the_registers_that_may_be_read() -> None:
     found = texts(product(), COMMIT, product("%e", "%r"), COMMIT, wait(0), wait(0))
     waits = [constraints for text, constraints in found if "wait_group" in text]

@@ -188,3 +188,21 @@ def test_assembly_of_whole_warps_is_convergent() -> None:
     expected.append(lines[3].replace(", !dbg", " convergent, !dbg"))
     assert with_convergent_assembly("\n".join(lines)) == "\n".join(expected)
     assert with_convergent_assembly(lines[2]) == lines[2]
+
+
+def test_only_lines_of_whole_warps_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern over the megabytes of a kernel with WGMMA took a fifth of lowering."""
+
+    class Pattern:
+        searched = 0
+
+        def sub(self, _: str, text: str) -> str:
+            self.searched += len(text)
+            return text
+
+    pattern = Pattern()
+    monkeypatch.setattr(llvm_bridge, "_TOGETHER", pattern)
+    fence = '  call void asm sideeffect "wgmma.fence.sync.aligned;", "~{memory}"()\n'
+    others = "  %2 = load float, ptr %1, align 4\n" * 1000
+    assert with_convergent_assembly(others + fence + others) == others + fence + others
+    assert pattern.searched == len(fence)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
@@ -201,8 +202,7 @@ class _Writer:
         }
         if len(kinds) < 2:
             return list(builder.operation("llvm.inline_asm", operands, kinds, attributes).results)
-        together = f"!llvm.struct<({', '.join(kinds)})>"
-        made = builder.value("llvm.inline_asm", operands, together, attributes)
+        made = builder.value("llvm.inline_asm", operands, _struct(kinds), attributes)
         places = ({"position": builder.attribute(f"array<i64: {i}>")} for i in range(len(kinds)))
         return [
             builder.value("llvm.extractvalue", (made,), kind, place) for kind, place in zip(kinds, places, strict=True)
@@ -232,6 +232,13 @@ class _Writer:
 
     def _number(self, kind: str, value: int) -> Value:
         return self._builder.value("llvm.mlir.constant", (), kind, {"value": self._builder.integer(kind, value)})
+
+
+def _struct(kinds: Sequence[str]) -> str:
+    """A struct with a name, which says its fields: LLVM's text would repeat 128 of them on every line that takes one
+    out. A dot in the name would have every such line read for literals."""
+    name = "_".join(f"{kind}x{len(list(same))}" for kind, same in groupby(kinds))
+    return f'!llvm.struct<"registers_{name}", ({", ".join(kinds)})>'
 
 
 def _text(
