@@ -113,6 +113,11 @@ class Builder:
         made: Attribute = self._ir.DenseElementsAttr.get_splat(vector, number)
         return made
 
+    def splat_number(self, value: Attribute) -> Attribute | None:
+        """The number that an attribute of a vector type has in every element; None if they differ."""
+        dense = self._ir.DenseElementsAttr(value)
+        return dense.get_splat_value() if dense.is_splat else None
+
     def dense_attribute(self, vector: Type, numbers: Sequence[Attribute]) -> Attribute:
         """The attribute of a vector type that has these numbers, themselves attributes, as its elements."""
         made: Attribute = self._ir.DenseElementsAttr.get(list(numbers), vector)

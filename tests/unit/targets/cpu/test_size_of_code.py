@@ -32,6 +32,18 @@ def llvm_of(function: Any, *arguments: Any) -> str:
     return lower(traced(function, *arguments), find_target("cpu"), function.language.passes).llvm
 
 
+def operations_for_warps(function: Any, *arguments: Any) -> int:
+    """How many operations every pass after `vectorize-kernels` looks at."""
+    seen: dict[str, str] = {}
+    lower(
+        traced(function, *arguments),
+        find_target("cpu"),
+        function.language.passes,
+        lambda record: seen.update({record.names[0]: record.text}),
+    )
+    return seen["vectorize-kernels"].count("\n")
+
+
 def blocks(llvm: str) -> Iterator[int]:
     """The instructions of each block."""
     count = 0
@@ -54,6 +66,15 @@ def test_a_product_by_matrix_instructions(dtype: Any) -> None:
     example = importlib.import_module("tensor_core_gemm")
     x, y = example.operand_of(np.zeros((128, 128), dtype)), np.zeros((128, 128), np.float32)
     require_at_most(llvm_of(example.gemm, x, x, y), 5_500, 500)
+
+
+def test_what_no_lane_needs_is_not_emitted() -> None:
+    """Joining fragments chooses from vectors of which most is never asked for: two of three operations were theirs."""
+    gemm, attention = importlib.import_module("tensor_core_gemm"), importlib.import_module("flash_attention")
+    x, y = gemm.operand_of(np.zeros((128, 128), np.float16)), np.zeros((128, 128), np.float32)
+    assert operations_for_warps(gemm.gemm, x, x, y) <= 5_400
+    q, k, v = (attention.tensor_of(array) for array in attention.sample((1, 64, 1, 64), 64, ml_dtypes.bfloat16))
+    assert operations_for_warps(attention.attention, q, k, v, q, True) <= 8_200
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Type, Value
 from triptych.ir.types import TypeOrText, element_type, int_width, is_float, is_integer, is_pointer, is_vector
+from triptych.kernel_ir.dialects.kernel_operations import defining_op
 
 Order: TypeAlias = Mapping[str, Attribute]
 """The attributes that say how an atomic access is ordered."""
@@ -49,6 +50,19 @@ class LaneBuilder(Builder):
     def broadcast(self, value: Value, kind: TypeOrText) -> Value:
         """A scalar in all lanes; `kind` is the scalar's type."""
         return self.value("vector.broadcast", (value,), self.wide(kind))
+
+    def same_element(self, vector: Value, element: Type) -> Value | None:
+        """The element in all lanes of a vector whose elements are known to be the same; None of any other vector."""
+        made = defining_op(vector)
+        if made is None:
+            return None
+        wide = self.wide(element)
+        if made.name == "ub.poison":
+            return self.value("ub.poison", (), wide, {"value": made.attributes["value"]})
+        if made.name == "vector.broadcast" and not is_vector(made.operands[0].type):
+            return self.broadcast(made.operands[0], element)
+        number = self.splat_number(made.attributes["value"]) if made.name == "arith.constant" else None
+        return None if number is None else self.value("arith.constant", (), wide, {"value": self.splat(wide, number)})
 
     def compare_lanes(self, predicate: str, left: Value, right: Value) -> Value:
         return self.compare(predicate, left, right, self.wide("i1"))

@@ -87,11 +87,10 @@ def _position(operation: Operation) -> list[int]:
 def _extract(warp: Warp, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     (place,) = _position(operation)
-    every = warp.rows(source)
     if place != _DYNAMIC:
-        warp.set(result, Vector(every[place]))
+        warp.set(result, Vector(warp.row(source, place)))
         return
-    warp.set(result, Vector(_chosen(warp, every, operation.operands[1], result.type)))
+    warp.set(result, Vector(_chosen(warp, warp.rows(source), operation.operands[1], result.type)))
 
 
 def _is_at(warp: Warp, index: Value, place: int) -> Value:
@@ -128,11 +127,12 @@ def _from_elements(warp: Warp, operation: Operation) -> None:
 
 
 def _shuffle(warp: Warp, operation: Operation) -> None:
+    """Only what is chosen is computed: most shuffles that join vectors have one of them that nothing is chosen of."""
     left, right = operation.operands
-    every = [*warp.rows(left), *warp.rows(right)]
-    warp.set(
-        operation.results[0], StructOfArrays([every[i] if i >= 0 else every[0] for i in operation.attributes["mask"]])
-    )
+    count, _ = count_and_element(left.type) or (1, "")
+    chosen = [max(place, 0) for place in operation.attributes["mask"]]
+    rows = {i: warp.row(left, i) if i < count else warp.row(right, i - count) for i in dict.fromkeys(chosen)}
+    warp.set(operation.results[0], StructOfArrays([rows[i] for i in chosen]))
 
 
 def _interleave(warp: Warp, operation: Operation) -> None:
@@ -155,8 +155,8 @@ def _slice(warp: Warp, operation: Operation) -> None:
     (offset,) = (int(a.value) for a in operation.attributes["offsets"])
     (size,) = (int(a.value) for a in operation.attributes["sizes"])
     (stride,) = (int(a.value) for a in operation.attributes["strides"])
-    every = warp.rows(operation.operands[0])
-    warp.set(operation.results[0], StructOfArrays(every[offset : offset + size * stride : stride]))
+    places = range(offset, offset + size * stride, stride)
+    warp.set(operation.results[0], StructOfArrays([warp.row(operation.operands[0], i) for i in places]))
 
 
 _REDUCTIONS = {

@@ -348,14 +348,28 @@ class Warp:
             return found.rows
         counted = count_and_element(value.type)
         assert counted is not None, "the value is a vector of the thread"
-        (count, element), code = counted, self.code
+        return [self.row(value, i) for i in range(counted[0])]
+
+    def row(self, value: Value, place: int) -> Value:
+        """One element of a vector over the lanes; the others are not computed."""
+        found, code = self.values[value], self.code
+        if isinstance(found, StructOfArrays):
+            return found.rows[place]
+        counted = count_and_element(value.type)
+        assert counted is not None, "the value is a vector of the thread"
+        count, element = counted
         if isinstance(found, ArrayOfStructs):
-            return [
-                code.shuffle(found.value, found.value, [lane * count + i for lane in range(code.width)], element)
-                for i in range(count)
-            ]
+            places = [lane * count + place for lane in range(code.width)]
+            return code.shuffle(found.value, found.value, places, element)
         assert isinstance(found, Scalar), "other forms of a vector are one for all lanes"
-        return [code.broadcast(code.extract(found.value, i, element), element) for i in range(count)]
+        for known in reversed(self._vectors):
+            if value in known:
+                return known[value]
+        same = code.same_element(found.value, element)
+        if same is None:
+            return code.broadcast(code.extract(found.value, place, element), element)
+        self._vectors[-1][value] = same
+        return same
 
     def packed(self, value: Value) -> Value:
         """A vector in every lane as memory has it: one after the other."""
@@ -385,7 +399,7 @@ class Warp:
     def take(self, load: Operation, stored: Value, element: int) -> None:
         """Give a load of one element the value that has been stored there."""
         counted = count_and_element(stored.type)
-        self.set(load.results[0], Vector(self.rows(stored)[element] if counted else self.vector(stored)))
+        self.set(load.results[0], Vector(self.row(stored, element) if counted else self.vector(stored)))
 
     def first_thread(self) -> Value:
         """The linear number of the thread in lane 0 (i32)."""

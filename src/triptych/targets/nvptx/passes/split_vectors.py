@@ -160,13 +160,15 @@ class _Splitting:
         return count_and_element(source.type) is None and self._stands_for(operation, [VectorElement(source)] * count)
 
     def constant(self, operation: Operation) -> bool:
-        ir, value, result = bindings.mlir(), operation.attributes["value"], operation.results[0]
+        result = operation.results[0]
         found = count_and_element(result.type)
-        if found is None or not is_large(result.type) or not ir.DenseElementsAttr(value).is_splat:
+        if found is None or not is_large(result.type):
+            return False
+        number = self._parts.builder.splat_number(operation.attributes["value"])
+        if number is None:
             return False
         self._parts.at(operation)
-        number = {"value": ir.DenseElementsAttr(value).get_splat_value()}
-        made = self._parts.builder.value("arith.constant", (), found[1], number)
+        made = self._parts.builder.value("arith.constant", (), found[1], {"value": number})
         return self._stands_for(operation, [VectorElement(made)] * found[0])
 
     def shuffle(self, operation: Operation) -> bool:
