@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.cpu.passes.fuse_wgmma_k_loop import fuse_wgmma_k_loop
+from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 
 PRODUCT = (
     '"tile.wgmma"(%d, {a}, {b}, {added}) {{instruction = "m64n8k16.f32.f16.f16", tiles = array<i64: 1, 1, 1>, '

@@ -9,6 +9,7 @@ from triptych.kernel_ir.analysis.addresses import SIGNED_EXTENSIONS, mark_signed
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS
 from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
+from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.loop_passes import LOOPS, annotate_loops, hint_loops, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, BOUNDS, GLOBAL, INIT, RACES, checkers
@@ -17,7 +18,6 @@ from triptych.support.forking import import_late
 from triptych.targets.cpu.blocks.vectorize_kernels import vectorize_kernels
 from triptych.targets.cpu.calling.entry import check_signature, write_entry
 from triptych.targets.cpu.debugger.lower_stops import STOPS, lower_stops
-from triptych.targets.cpu.passes.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
 from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
 from triptych.targets.cpu.passes.lower_assert import lower_assert

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from triptych.ir.launch import LAUNCH
-from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP, WGMMA_STEPS
+from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP, WGMMA, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
+from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
@@ -94,9 +95,17 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec(
             "order-atomics", "LLVM forgets the order and the scope of atomic updates.", ordering(architecture), UPDATES
         ),
+        PassSpec("gpu.module(canonicalize,gpu.func(mem2reg),sccp)", "Whether a product begins anew is known."),
         PassSpec(
             "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
             "Thread numbers have known ranges, and unsigned divisions are cheaper.",
+        ),
+        PassSpec(
+            "fuse-wgmma-k-loop",
+            "A product takes and gives back all its sums, however deep it is.",
+            fuse_wgmma_k_loop,
+            frozenset({WGMMA}),
+            _NOTHING,
         ),
         PassSpec(
             "mark-uniform-branches",

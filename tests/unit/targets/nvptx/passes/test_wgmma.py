@@ -130,6 +130,25 @@ def test_llvm_reads_few_bytes_for_a_product() -> None:
     assert text.count("{ float, float, ") == 1
 
 
+def test_products_of_a_k_tile_are_one_piece_of_ptx() -> None:
+    """Also where the program keeps in memory whether sums begin anew."""
+    fields = """
+    %size = llvm.mlir.constant(1 : i32) : i32
+    %kept = llvm.alloca %size x i1 : (i32) -> !llvm.ptr
+    llvm.store %flag, %kept : i1, !llvm.ptr
+    %first = llvm.load %kept : !llvm.ptr -> i1
+    """
+    more = """
+    %true = arith.constant true
+    llvm.store %true, %kept : i1, !llvm.ptr
+    %second = llvm.load %kept : !llvm.ptr -> i1
+    """
+    program = compiled(loop("\n".join([fields, FENCE, product(flag="%first"), more, product(flag="%second")]), 0))
+    products = [line for line in program.lowered.llvm.splitlines() if "wgmma.mma_async" in line]
+    assert len(products) == 1
+    assert program.views["ptx"]().count("wgmma.mma_async") == 8
+
+
 def test_remarks_of_the_assembler_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch_bounds, "SET_REGISTERS", "nobody.has.this")
     with pytest.warns(PerformanceWarning, match="C7508 'setmaxnreg' ignored"):

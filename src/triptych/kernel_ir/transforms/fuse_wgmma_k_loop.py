@@ -1,7 +1,8 @@
 """Pass `fuse-wgmma-k-loop`: WGMMAs that follow each other on the same accumulators become one over more of k.
 
 Input: `tile.wgmma` operations whose factors are known distances apart. Output: one for each run of them, with the
-tables of all. A product loads and stores its sums once, and warps meet there once, however deep it is.
+tables of all. A product loads and stores its sums once, and warps of a CPU meet there once, however deep it is.
+Descriptors of NVIDIA's instructions are sums of one address and known distances.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS
 from triptych.kernel_ir.dialects.tile import WGMMA
 
 _DEEPEST = 256
-"""Of k: A is packed on the stack, 64 rows of 4 bytes for each."""
+"""Of k: a CPU packs A on the stack, 64 rows of 4 bytes for each."""
 _SAME = ("instruction", "d", "a_operand", "b_operand")
 
 
