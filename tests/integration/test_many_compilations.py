@@ -25,7 +25,7 @@ from triptych.cute.runtime import from_dlpack
 from triptych.driver.cache_misses import NoStoreError
 from triptych.driver.compile_many import CompileJobError
 from triptych.driver.compile_workers import CompileWorkers
-from triptych.interop.dlpack import tensor_view
+from triptych.interop.tensor_views import tensor_view
 from triptych.ir.errors import WorkerDiedError
 from triptych.support.config import override
 

@@ -25,7 +25,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, TypeGuard
 
 from triptych.fingerprint.releases import release
-from triptych.interop.dlpack import Array
+from triptych.interop.numpy_arrays import Array
 from triptych.support.config import process_environment
 
 _MAPPINGS: tuple[Any, ...] = ({}, OrderedDict())

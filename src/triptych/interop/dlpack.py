@@ -1,19 +1,13 @@
-"""Tensors of other libraries, read through DLPack: any object with `__dlpack__` becomes a `TensorView` of its memory.
-
-Input: an array or tensor. Output: address, extents, strides in elements and type, with nothing copied. NumPy arrays
-are read directly: their own exporter refuses the narrow floats and read-only arrays.
-"""
+"""DLPack: the codes of element types and devices, the C structure of a description, capsules and what is in them."""
 
 from __future__ import annotations
 
 import ctypes
-import sys
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeGuard
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
 
 from triptych.diagnostics.tensor_errors import UnsupportedTensorError
-from triptych.interop.foreign_arrays import check_no_tracer, foreign_array, is_foreign_array, is_jax
-from triptych.interop.torch_tensors import check_settled, exporting, is_torch, torch_fields
 from triptych.support.errors import TriptychError
 from triptych.support.wording import with_article
 
@@ -62,8 +56,6 @@ _DEVICES = {
 }
 _CODES = {0: "int", 1: "uint", 2: "float", 3: "opaque", 4: "bfloat", 5: "complex", 6: "bool"}
 _ELEMENTS = {code: name for name, code in ELEMENT_CODES.items()}
-_ELEMENT_OF_DTYPE: dict[Any, str] = {}
-"""What has been found out about NumPy types."""
 _EXCHANGE_NAME, _EXCHANGE_VERSION, _EXCHANGE_DESCRIBE = b"dlpack_exchange_api", 1, 5
 """The table of functions that a class offers: the name of its capsule, its major version, and the word we call."""
 _OWN_MEANING = ("__dlpack__", "__torch_function__", "__torch_dispatch__")
@@ -74,6 +66,8 @@ _VERSIONED_OFFSET = 32
 _MOST_MODES = 64
 """As many as NumPy has."""
 _MOST_BYTES = (1 << 63) - 1
+_MOST_FACTS = 4096
+"""How many are remembered: a program has few shapes, or so many that the next one is new."""
 
 
 class DLTensor(ctypes.Structure):
@@ -93,10 +87,70 @@ class DLTensor(ctypes.Structure):
     ]
 
 
-class _Described(DLTensor):
+class CountedTensor(DLTensor):
     """The same with the tensor of torch that it describes, whose version compiled code counts on when it writes."""
 
     _fields_ = [("tensor", ctypes.c_void_p), ("torch", ctypes.c_void_p)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorFacts:
+    """What a description says but for the address. Tensors of equal facts share them: see `tensor_facts`."""
+
+    code: int
+    bits: int
+    lanes: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    """In elements."""
+    device: int
+    device_number: int
+    element: str
+    """The DSL type of the elements; empty when there is none."""
+    image: bytes
+    """A `CountedTensor` without an address, which is copied and given one."""
+    arrays: tuple[Any, Any]
+    """The extents and strides that the image points to."""
+
+
+TensorMemory = tuple[TensorFacts, int, Any, object, Any, bool]
+"""What a view is made of: the facts; where element zero is (0 for no memory); who offers it; what keeps the memory
+should that one take other memory; the tensor of torch whose changes autograd counts, or None; whether it is read-only.
+
+A plain tuple: one with names takes half a microsecond more."""
+
+
+@lru_cache(maxsize=_MOST_FACTS)
+def tensor_facts(
+    code: int,
+    bits: int,
+    extents: tuple[int, ...],
+    strides: tuple[int, ...],
+    lanes: int = 1,
+    device: int = CPU,
+    device_number: int = 0,
+) -> TensorFacts:
+    """The facts of a tensor. Several elements in a byte, which libraries count as one, are counted one by one."""
+    rank = len(extents)
+    if lanes > 1 and bits * lanes == 8:
+        extents, strides = _unpacked(DLTensor(code=code, bits=bits, lanes=lanes), extents, strides)
+        lanes = 1
+    kind = ctypes.c_int64 * rank
+    arrays = kind(*extents), kind(*strides)
+    pointers = (ctypes.cast(array, ctypes.POINTER(ctypes.c_int64)) for array in arrays)
+    image = CountedTensor(None, device, device_number, rank, code, bits, lanes, *pointers, 0)
+    return TensorFacts(
+        code, bits, lanes, extents, strides, device, device_number, element_of(image), bytes(image), arrays
+    )
+
+
+def described_facts(described: DLTensor) -> TensorFacts:
+    """The facts of a description."""
+    rank = described.rank
+    shape = described.shape[:rank] if rank else []
+    stride = described.stride[:rank] if rank and described.stride else _row_major(shape)
+    place = described.device, described.device_number
+    return tensor_facts(described.code, described.bits, tuple(shape), tuple(stride), described.lanes, *place)
 
 
 class GivesTensor(Protocol):
@@ -104,149 +158,6 @@ class GivesTensor(Protocol):
 
     def __dlpack__(self, **options: Any) -> Any: ...
     def __dlpack_device__(self) -> Any: ...
-
-
-class Array(GivesTensor, Protocol):
-    """A NumPy array, as far as it is asked: NumPy need not be installed."""
-
-    @property
-    def dtype(self) -> Any: ...
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def strides(self) -> tuple[int, ...]: ...
-    @property
-    def ndim(self) -> int: ...
-    @property
-    def ctypes(self) -> Any: ...
-    @property
-    def flags(self) -> Any: ...
-    @property
-    def base(self) -> object: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
-    def ravel(self) -> Any: ...
-    def tobytes(self) -> bytes: ...
-
-
-class TensorView:
-    """The memory of a tensor, which stays alive as long as the view. Compiled code finds the description in it."""
-
-    __slots__ = ("__dltensor__", "__weakref__", "__writable_dltensor__", "_described", "_owner", "_parts")
-
-    __dltensor__: int
-    """The address of a `DLTensor`."""
-    __writable_dltensor__: int
-    """The same; missing when the memory may not be written to."""
-
-    def __init__(self, described: DLTensor, owner: GivesTensor, *, read_only: bool = False) -> None:
-        rank = described.rank
-        shape = described.shape[:rank] if rank else []
-        stride = described.stride[:rank] if rank and described.stride else _row_major(shape)
-        self._described = _Described()
-        ctypes.memmove(ctypes.addressof(self._described), ctypes.addressof(described), ctypes.sizeof(DLTensor))
-        if described.lanes > 1 and described.bits * described.lanes == 8:
-            shape, stride = _unpacked(described, shape, stride)
-            self._described.lanes = 1
-        self._parts = ((ctypes.c_int64 * rank)(*shape), (ctypes.c_int64 * rank)(*stride))
-        self._described.shape, self._described.stride = (
-            ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in self._parts
-        )
-        self._owner = owner
-        tensor = self.counted
-        if tensor is not None:
-            fields = torch_fields()
-            self._described.tensor = id(tensor)
-            self._described.torch = None if fields is None else ctypes.addressof(fields)
-        self.__dltensor__ = ctypes.addressof(self._described)
-        if not read_only:
-            self.__writable_dltensor__ = self.__dltensor__
-
-    @property
-    def counted(self) -> Any:
-        """The tensor of torch whose memory it is: autograd counts its changes; None for others."""
-        owner: Any = self._owner
-        while isinstance(owner, TensorView | _Owner):
-            owner = owner._owner if isinstance(owner, TensorView) else owner.value
-        return owner if is_torch(type(owner)) else None
-
-    def uncounted(self) -> TensorView:
-        """The same memory, whose changes somebody else has told autograd of."""
-        return TensorView(self._described, _Uncounted(self), read_only=self.read_only)
-
-    @property
-    def address(self) -> int:
-        """Where element zero is."""
-        return (self._described.data or 0) + int(self._described.offset)
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        return tuple(self._parts[0])
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """In elements."""
-        return tuple(self._parts[1])
-
-    @property
-    def element(self) -> str:
-        """The DSL type of the elements; empty when there is none."""
-        return element_of(self._described)
-
-    @property
-    def element_text(self) -> str:
-        """The type of the elements as an error names it."""
-        return element_text(self._described)
-
-    @property
-    def on_cpu(self) -> bool:
-        return self._described.device in (CPU, CPU_PINNED)
-
-    @property
-    def read_only(self) -> bool:
-        return not hasattr(self, "__writable_dltensor__")
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return exporting(self._owner).__dlpack__(**options)
-
-    def __dlpack_device__(self) -> Any:
-        return self._owner.__dlpack_device__()
-
-
-# Any: what offers memory is asked of its class; so in all of this file.
-def tensor_view(value: Any) -> TensorView:
-    """A view of any object that offers its memory; UnsupportedTensorError when it cannot be had."""
-    if isinstance(value, TensorView):
-        return value
-    if is_array(value):
-        return _view_of_array(value)
-    if is_foreign_array(value):
-        try:
-            return _view_of_array(foreign_array(value))
-        except BufferError:
-            pass  # an array of JAX on a GPU: asked by DLPack
-    check_no_tracer(value)
-    check_settled(value)
-    capsule = _capsule(exporting(value))
-    described, read_only = _described(value, capsule)
-    # The capsule stays as it was made: when the view goes, the capsule goes, and gives the memory back.
-    return TensorView(described, _Owner(value, capsule), read_only=read_only or is_jax(type(value)))
-
-
-def passing_view(value: Any) -> TensorView:
-    """A view for the length of a call: the tensor does not move meanwhile, so nothing needs to hold its memory.
-
-    For torch's tensors it takes a tenth of the time.
-    """
-    address = None if isinstance(value, TensorView) or is_array(value) else describing_function(type(value))
-    if address is None:
-        return tensor_view(value)
-    check_settled(value)
-    described = DLTensor()
-    try:
-        _DESCRIBE(address)(value, ctypes.addressof(described))
-    except Exception as error:
-        raise _unwilling(value, error) from None
-    return TensorView(described, value)
 
 
 def describing_function(kind: type) -> int | None:
@@ -264,6 +175,16 @@ def describing_function(kind: type) -> int | None:
     return function
 
 
+def describe(value: object, function: int) -> DLTensor:
+    """The description that such a function gives of a tensor; it holds nothing."""
+    described = DLTensor()
+    try:
+        _DESCRIBE(function)(value, ctypes.addressof(described))
+    except Exception as error:
+        raise _unwilling(value, error) from None
+    return described
+
+
 def _is_redefined(kind: type, owner: type, name: str) -> bool:
     """Whether a class gives a method another meaning than the class whose memory is read; switching it off is none."""
     own, original = (
@@ -272,24 +193,12 @@ def _is_redefined(kind: type, owner: type, name: str) -> bool:
     return own is not original and "disabled" not in getattr(own, "__name__", "")
 
 
-def is_masked(kind: type) -> bool:
-    """Whether it is NumPy's class of masked arrays: memory without the mask says something else."""
-    masked = sys.modules.get("numpy.ma")
-    return masked is not None and issubclass(kind, masked.MaskedArray)
-
-
-def is_array(value: object) -> TypeGuard[Array]:
-    """Whether it is a NumPy array; NumPy is not imported for the question."""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.ndarray)
-
-
-def element_of(described: DLTensor) -> str:
+def element_of(described: DLTensor | TensorFacts) -> str:
     """The DSL type of the elements; empty when there is none."""
     return _ELEMENTS.get((described.code, described.bits), "") if described.lanes == 1 else ""
 
 
-def element_text(described: DLTensor) -> str:
+def element_text(described: DLTensor | TensorFacts) -> str:
     """The type of the elements as an error names it."""
     known = element_of(described)
     if known:
@@ -310,34 +219,9 @@ def array_type(element: str) -> str:
     return _ARRAY_TYPES.get(element, element.lower())
 
 
-class _Owner:
-    """A tensor together with the capsule that was asked of it."""
-
-    def __init__(self, value: Any, capsule: object) -> None:
-        self.value = value
-        self.capsule = capsule
-
-    def __dlpack__(self, **options: object) -> Any:
-        return exporting(self.value).__dlpack__(**options)
-
-    def __dlpack_device__(self) -> Any:
-        return self.value.__dlpack_device__()
-
-
-class _Uncounted:
-    """A view that another one is made of, whose tensor is not looked for."""
-
-    def __init__(self, view: TensorView) -> None:
-        self._view = view
-
-    def __dlpack__(self, **options: object) -> Any:
-        return self._view.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> Any:
-        return self._view.__dlpack_device__()
-
-
-def _capsule(value: Any) -> Any:
+# Any: what offers memory is asked of its class.
+def capsule_of(value: Any) -> Any:
+    """What `__dlpack__` of a tensor gives; it holds the memory."""
     if not hasattr(type(value), "__dlpack__"):
         raise UnsupportedTensorError(
             f"{with_article(type(value).__name__)} is not a tensor",
@@ -355,7 +239,7 @@ def _capsule(value: Any) -> Any:
         raise _unwilling(value, error) from None
 
 
-def _described(value: object, capsule: object) -> tuple[DLTensor, bool]:
+def read_capsule(value: object, capsule: object) -> tuple[DLTensor, bool]:
     """The description in a capsule, and whether it is read-only; nothing in it is believed before it is looked at."""
     plain, versioned = (_is_capsule(capsule, name) for name in (b"dltensor", b"dltensor_versioned"))
     if not plain and not versioned:
@@ -401,60 +285,9 @@ def _unwilling(value: object, error: Exception) -> UnsupportedTensorError:
     )
 
 
-def array_facts(array: Array) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
-    """The element type, the extents and the strides in elements of a NumPy array."""
-    if is_masked(type(array)):
-        raise UnsupportedTensorError(
-            "a masked array cannot be a tensor",
-            found="a NumPy array with a mask, which compiled code would not see",
-            expected="an array without a mask",
-            instead="`array.filled(...)`, or `array.data` and `array.mask` as two tensors",
-        )
-    dtype = array.dtype
-    element = _ELEMENT_OF_DTYPE.get(dtype)
-    if element is None:
-        name = dtype.name if dtype.isnative else str(dtype)
-        element = next((element for element in ELEMENT_CODES if array_type(element) == name), None)
-        if element is None:
-            raise UnsupportedTensorError(
-                "this NumPy array cannot be a tensor",
-                found=f"elements of type {name}",
-                expected="numbers that the language has, in the byte order of this machine",
-                instead="array.astype(...)",
-            )
-        _ELEMENT_OF_DTYPE[dtype] = element
-    size = dtype.itemsize
-    if any(step % size for step in array.strides):
-        raise UnsupportedTensorError(
-            "this NumPy array cannot be a tensor",
-            found=f"strides of {array.strides} bytes",
-            expected=f"multiples of the {size} bytes of an element",
-            instead="numpy.ascontiguousarray(array)",
-        )
-    return element, array.shape, tuple(step // size for step in array.strides)
-
-
-def _view_of_array(array: Array) -> TensorView:
-    return view_of_memory(array, *array_facts(array), array.ctypes.data, read_only=not array.flags.writeable)
-
-
-def view_of_memory(
-    owner: GivesTensor,
-    element: str,
-    extents: Sequence[int],
-    strides: Sequence[int],
-    address: int | None,
-    *,
-    read_only: bool = False,
-) -> TensorView:
-    """A view of memory with these facts; None is no memory."""
-    rank, (code, bits) = len(extents), ELEMENT_CODES[element]
-    parts = [(ctypes.c_int64 * rank)(*part) for part in (extents, strides)]
-    pointers = (ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in parts)
-    return TensorView(DLTensor(address, CPU, 0, rank, code, bits, 1, *pointers, 0), owner, read_only=read_only)
-
-
-def _unpacked(described: DLTensor, shape: list[int], stride: list[int]) -> tuple[list[int], list[int]]:
+def _unpacked(
+    described: DLTensor, shape: tuple[int, ...], stride: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Extents and strides in elements of a tensor that counts bytes: those in a byte follow each other in its last
     mode of stride 1."""
     count = described.lanes
@@ -462,12 +295,12 @@ def _unpacked(described: DLTensor, shape: list[int], stride: list[int]) -> tuple
     if leading is None:
         raise UnsupportedTensorError(
             f"{count} elements are packed in one byte, and no mode of this tensor has them next to each other",
-            found=f"{element_text(described)}, strides {tuple(stride)}",
+            found=f"{element_text(described)}, strides {stride}",
             expected="a mode of stride 1",
             instead="`.contiguous()`, or a view of the whole tensor",
         )
-    extents = [extent * count if mode == leading else extent for mode, extent in enumerate(shape)]
-    return extents, [1 if mode == leading else step * count for mode, step in enumerate(stride)]
+    extents = tuple(extent * count if mode == leading else extent for mode, extent in enumerate(shape))
+    return extents, tuple(1 if mode == leading else step * count for mode, step in enumerate(stride))
 
 
 def _row_major(shape: list[int]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.diagnostics.tensor_errors import UnsupportedTensorError
-from triptych.interop.dlpack import ELEMENT_CODES, TensorView, array_type, view_of_memory
+from triptych.interop.dlpack import ELEMENT_CODES, TensorMemory, array_type, tensor_facts
 from triptych.interop.torch_tensors import lacks_memory
 
 
@@ -28,10 +28,11 @@ def fake_facts(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]] | Non
     return element, tuple(value.shape), tuple(value.stride())
 
 
-def view_of_fake(value: Any) -> TensorView | None:
-    """A view without memory for a tensor that has none."""
+def fake_memory(value: object) -> TensorMemory | None:
+    """What a view of a tensor that has no memory is made of."""
     facts = fake_facts(value)
     if facts is None:
         return None
     element, extents, strides = facts
-    return view_of_memory(value, element, tuple(map(int, extents)), tuple(map(int, strides)), None)
+    known = tensor_facts(*ELEMENT_CODES[element], tuple(map(int, extents)), tuple(map(int, strides)))
+    return known, 0, value, None, None, False

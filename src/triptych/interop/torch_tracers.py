@@ -42,9 +42,11 @@ def opaque(function: F) -> F:
 
 def tell_torch() -> None:
     """Register opaque code with torch, if it is there: else it would look at every frame below for tensors."""
+    if not _UNTOLD:
+        return
     frames: Any = sys.modules.get("torch._C._dynamo.eval_frame")
     set_strategy = getattr(frames, "set_code_exec_strategy", None)
-    if not _UNTOLD or set_strategy is None:
+    if set_strategy is None:
         return
     skip = frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.SKIP)
     for reference in list(_UNTOLD.values()):

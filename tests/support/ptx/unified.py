@@ -12,7 +12,8 @@ from unittest import mock
 import numpy as np
 
 from tests.support.ptx.installed import installed
-from triptych.interop.dlpack import CPU, ELEMENT_CODES, passing_view
+from triptych.interop.dlpack import CPU, ELEMENT_CODES
+from triptych.interop.tensor_views import passing_view
 from triptych.objectstage import lower
 from triptych.ptxsim.driver import NumpyDriver
 from triptych.ptxsim.memory import Room

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from types import ModuleType
 from typing import Any
@@ -11,26 +10,17 @@ import numpy as np
 import pytest
 
 from triptych.diagnostics.tensor_errors import UnsupportedTensorError
-from triptych.interop.dlpack import (
-    CPU,
-    ELEMENT_CODES,
-    DLTensor,
-    TensorView,
-    describing_function,
-    passing_view,
-    tensor_view,
-)
-from triptych.interop.fake_views import view_of_fake
+from triptych.interop.dlpack import CPU, ELEMENT_CODES, describing_function, tensor_facts
+from triptych.interop.fake_views import fake_memory
+from triptych.interop.tensor_views import TensorView, passing_view, tensor_view
 from triptych.interop.torch_tensors import check_settled
 
 
 def packed(extents: tuple[int, ...], strides: tuple[int, ...]) -> TensorView:
     """Two numbers of 4 bits in each byte, counted in bytes as torch does."""
-    code, bits = ELEMENT_CODES["Float4E2M1FN"]
-    parts = [(ctypes.c_int64 * len(extents))(*part) for part in (extents, strides)]
-    pointers = [ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in parts]
-    owner: Any = parts
-    return TensorView(DLTensor(4096, CPU, 0, len(extents), code, bits, 2, *pointers, 0), owner)
+    owner: Any = None
+    facts = tensor_facts(*ELEMENT_CODES["Float4E2M1FN"], extents, strides, 2)
+    return TensorView((facts, 4096, owner, None, None, False))
 
 
 def test_packed_elements_are_counted_one_by_one() -> None:
@@ -55,16 +45,17 @@ class Fake:
 
 
 def test_a_tensor_without_memory_has_a_type_and_extents(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert view_of_fake(Fake("float32")) is None
+    assert fake_memory(Fake("float32")) is None
     module = ModuleType("torch._subclasses.fake_tensor")
     monkeypatch.setattr(module, "FakeTensor", Fake, raising=False)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    view = view_of_fake(Fake("float32"))
-    assert view is not None
-    assert (view.extents, view.strides, view.element) == ((3, 4), (4, 1), "Float32")
-    assert view_of_fake(np.zeros(3)) is None
+    memory = fake_memory(Fake("float32"))
+    assert memory is not None
+    facts, address = memory[:2]
+    assert (facts.extents, facts.strides, facts.element, address) == ((3, 4), (4, 1), "Float32", 0)
+    assert fake_memory(np.zeros(3)) is None
     with pytest.raises(UnsupportedTensorError, match="complex64"):
-        view_of_fake(Fake("complex64"))
+        fake_memory(Fake("complex64"))
 
 
 class Followed:
@@ -88,7 +79,7 @@ def test_arrays_have_no_c_function_and_views_are_their_own() -> None:
     array = np.arange(6.0).reshape(2, 3)
     assert describing_function(np.ndarray) is None
     view = passing_view(array)
-    assert (view.extents, view.element, view.element_text) == ((2, 3), "Float64", "Float64")
+    assert (view.extents, view.element) == ((2, 3), "Float64")
     assert tensor_view(view) is view
     assert view.__dlpack_device__() == array.__dlpack_device__()
 

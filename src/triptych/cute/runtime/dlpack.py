@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from triptych.cute.runtime.fake_tensors import FakeTensor
@@ -21,7 +22,7 @@ from triptych.cute.runtime.pointers import PointerKind, RuntimePointer
 from triptych.cute.runtime.tensor_kinds import (
     DescribedTensor,
     TensorKind,
-    element_of_view,
+    element_of_facts,
     elements_in_a_byte,
     natural_alignment,
     tensor_kind,
@@ -29,26 +30,27 @@ from triptych.cute.runtime.tensor_kinds import (
 from triptych.cute.tracing.eager import eager
 from triptych.cute.tracing.errors import TensorMarkingError
 from triptych.diagnostics.tensor_errors import ArgumentTensorError, UnsupportedTensorError
-from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, DLTensor, TensorView, tensor_view
-from triptych.interop.fake_views import view_of_fake
-from triptych.layout import Int, Layout
+from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, TensorFacts, TensorMemory, tensor_facts
+from triptych.interop.fake_views import fake_memory
+from triptych.interop.tensor_views import TensorView, exported_memory, read_memory
+from triptych.layout import Layout
 from triptych.layout.tuples import flat
 from triptych.metastage.values.scalars import Numeric, numeric_class
 
 _MOST_32 = (1 << 31) - 1
+_MOST_KINDS = 4096
+"""How many are remembered: a program marks few layouts, or so many that the next one is new."""
 
 
 class RuntimeTensor(DescribedTensor, TensorView):
     """A tensor from outside with the kind of argument that it is; markings change the kind and give the tensor back."""
 
-    __slots__ = ("__argument_kind__", "_extents", "_narrow", "_order")
+    __slots__ = ("__argument_kind__", "_narrow", "_order")
 
-    def __init__(self, view: TensorView, kind: TensorKind, *, narrow: bool) -> None:
-        super().__init__(DLTensor.from_address(view.__dltensor__), view, read_only=view.read_only)
+    def __init__(self, memory: TensorMemory, kind: TensorKind, narrow: bool) -> None:
+        super().__init__(memory)
         self.__argument_kind__ = kind
         self._narrow = narrow
-        self._extents: tuple[Int, ...] = view.extents
-        """With the unknowns that the tensor has been marked with."""
         self._order: tuple[int, ...] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -104,21 +106,16 @@ class RuntimeTensor(DescribedTensor, TensorView):
                 found=element,
                 expected=f"a type of tensor elements with {before} bits",
             )
-        self._described.code, self._described.bits = ELEMENT_CODES[element]
+        facts, codes = self._facts, ELEMENT_CODES[element]
+        self._facts = tensor_facts(*codes, facts.extents, facts.strides, 1, facts.device, facts.device_number)
+        self._described.code, self._described.bits = codes
         self.__argument_kind__ = tensor_kind(element, kind.layout, kind.alignment, kind.space)
 
     @eager
     def mark_layout_dynamic(self, leading_dim: int | None = None) -> RuntimeTensor:
         """All extents and strides dynamic but the stride 1 of the leading mode and strides of 0."""
-        shape, stride = self.extents, self.strides
-        if leading_dim is None:
-            leading = deduced_leading_mode(shape, stride)
-        else:
-            leading = given_leading_mode(shape, stride, leading_dim)
-        packed = elements_in_a_byte(self.__argument_kind__.element)
-        layout = all_dynamic(shape, stride, leading, wide=not self._narrow, in_a_byte=packed)
-        self._extents = flat(layout.shape)
-        return self._marked(layout)
+        self.__argument_kind__ = _dynamic_kind(self._facts, self.__argument_kind__, leading_dim, self._narrow)
+        return self
 
     @eager
     def mark_compact_shape_dynamic(
@@ -128,38 +125,10 @@ class RuntimeTensor(DescribedTensor, TensorView):
 
         What has been marked before stays dynamic. `stride_order` are the modes from the outermost to the innermost.
         """
-        shape, stride = self.extents, self.strides
-        mode = checked_mode(mode, len(shape), "mode")
-        order = self._agreed_order(stride_order)
-        check_compact(shape, stride, order)
-        if divisibility < 1 or shape[mode] % divisibility:
-            raise TensorMarkingError(
-                f"the extent of mode {mode} is not a multiple of {divisibility}",
-                found=f"extent {shape[mode]}, divisibility={divisibility}",
-                expected="a divisor of the extent",
-            )
-        extents = tuple(extent_unknown(i, divisibility) if i == mode else e for i, e in enumerate(self._extents))
-        self._extents, self._order = extents, order
-        return self._marked(Layout(extents, compact_steps(extents, order)))
-
-    def _agreed_order(self, given: Sequence[int] | None) -> tuple[int, ...]:
-        shape, stride = self.extents, self.strides
-        order = None if given is None else checked_order(given, len(shape))
-        if self._order is None:
-            return order or deduced_order(shape, stride)
-        if order is not None and order != self._order:
-            raise TensorMarkingError(
-                "stride_order is another one than before",
-                found=f"stride_order={order}",
-                expected=f"stride_order={self._order}, as the tensor was marked with first",
-            )
-        return self._order
-
-    def _marked(self, layout: Layout) -> RuntimeTensor:
-        if self._narrow:
-            _check_narrow(self)
-        kind = self.__argument_kind__
-        self.__argument_kind__ = tensor_kind(kind.element, layout, kind.alignment, kind.space)
+        given = None if stride_order is None else tuple(stride_order)
+        self.__argument_kind__, self._order = _compact_kind(
+            self._facts, self.__argument_kind__, self._order, mode, given, divisibility, self._narrow
+        )
         return self
 
     def __str__(self) -> str:
@@ -178,22 +147,88 @@ def from_dlpack(
     bits. A tensor of torch's `FakeTensorMode` has no memory: functions are compiled for it, and called with real ones.
     `enable_tvm_ffi` and `force_tf32` of other implementations change nothing here.
     """
-    view = view_of_fake(tensor) or tensor_view(tensor)
-    element = element_of_view(view)
-    alignment = assumed_align or natural_alignment(element)
-    if alignment < 1 or alignment & (alignment - 1) or view.address % alignment:
+    memory = read_memory(tensor) or fake_memory(tensor) or exported_memory(tensor)
+    facts, address = memory[:2]
+    kind = _static_kind(facts, assumed_align)
+    alignment = assumed_align or kind.alignment
+    if alignment < 1 or alignment & (alignment - 1) or address % alignment:
         raise ArgumentTensorError(
             "the tensor is not aligned as assumed",
-            found=f"the address {view.address:#x}, assumed_align={alignment}",
+            found=f"the address {address:#x}, assumed_align={alignment}",
             expected="a power of two that divides the address",
             instead="`assumed_align=` what divides its address, or a copy, which begins at an aligned address",
         )
-    kind = tensor_kind(element, Layout(view.extents, view.strides), alignment)
-    return RuntimeTensor(view, kind, narrow=use_32bit_stride)
+    return RuntimeTensor(memory, kind, use_32bit_stride)
 
 
-def _check_narrow(tensor: RuntimeTensor) -> None:
-    reach = sum((extent - 1) * step for extent, step in zip(tensor.extents, tensor.strides, strict=True))
+# The kind of an argument follows from the facts of the tensor and the marks: computing it takes 20 to 60 µs, so each is
+# computed once. Tensors of equal facts share them, so looking one up compares addresses.
+
+
+@lru_cache(maxsize=_MOST_KINDS, typed=True)
+def _static_kind(facts: TensorFacts, alignment: int | None) -> TensorKind:
+    element = element_of_facts(facts)
+    return tensor_kind(element, Layout(facts.extents, facts.strides), alignment or natural_alignment(element))
+
+
+@lru_cache(maxsize=_MOST_KINDS, typed=True)
+def _dynamic_kind(facts: TensorFacts, kind: TensorKind, leading_dim: int | None, narrow: bool) -> TensorKind:
+    """The kind with all integers dynamic."""
+    shape, stride = facts.extents, facts.strides
+    if leading_dim is None:
+        leading = deduced_leading_mode(shape, stride)
+    else:
+        leading = given_leading_mode(shape, stride, leading_dim)
+    if narrow:
+        _check_narrow(facts)
+    layout = all_dynamic(shape, stride, leading, wide=not narrow, in_a_byte=elements_in_a_byte(kind.element))
+    return tensor_kind(kind.element, layout, kind.alignment, kind.space)
+
+
+@lru_cache(maxsize=_MOST_KINDS, typed=True)
+def _compact_kind(
+    facts: TensorFacts,
+    kind: TensorKind,
+    before: tuple[int, ...] | None,
+    mode: int,
+    given: tuple[int, ...] | None,
+    divisibility: int,
+    narrow: bool,
+) -> tuple[TensorKind, tuple[int, ...]]:
+    """The kind with one more extent dynamic, and the order of the modes; `before` is the order of the first mark."""
+    shape, stride = facts.extents, facts.strides
+    mode = checked_mode(mode, len(shape), "mode")
+    order = _agreed_order(facts, before, given)
+    check_compact(shape, stride, order)
+    if divisibility < 1 or shape[mode] % divisibility:
+        raise TensorMarkingError(
+            f"the extent of mode {mode} is not a multiple of {divisibility}",
+            found=f"extent {shape[mode]}, divisibility={divisibility}",
+            expected="a divisor of the extent",
+        )
+    if narrow:
+        _check_narrow(facts)
+    marked = enumerate(flat(kind.layout.shape))
+    extents = tuple(extent_unknown(i, divisibility) if i == mode else extent for i, extent in marked)
+    layout = Layout(extents, compact_steps(extents, order))
+    return tensor_kind(kind.element, layout, kind.alignment, kind.space), order
+
+
+def _agreed_order(facts: TensorFacts, before: tuple[int, ...] | None, given: tuple[int, ...] | None) -> tuple[int, ...]:
+    order = None if given is None else checked_order(given, len(facts.extents))
+    if before is None:
+        return order or deduced_order(facts.extents, facts.strides)
+    if order is not None and order != before:
+        raise TensorMarkingError(
+            "stride_order is another one than before",
+            found=f"stride_order={order}",
+            expected=f"stride_order={before}, as the tensor was marked with first",
+        )
+    return before
+
+
+def _check_narrow(facts: TensorFacts) -> None:
+    reach = sum((extent - 1) * step for extent, step in zip(facts.extents, facts.strides, strict=True))
     if reach > _MOST_32:
         raise TensorMarkingError(
             "32 bits are not enough for the strides of this tensor",

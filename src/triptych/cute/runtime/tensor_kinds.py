@@ -20,8 +20,10 @@ from triptych.cute.tensors.factories import make_tensor
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.errors import UndeterminedSymbolError
 from triptych.diagnostics.tensor_errors import UnsupportedTensorError
-from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, TensorView, array_facts, is_array, passing_view
+from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, TensorFacts, element_text
 from triptych.interop.fake_views import fake_facts
+from triptych.interop.numpy_arrays import array_facts, is_array
+from triptych.interop.tensor_views import passing_view
 from triptych.layout import Int, Layout, SymInt, leading_dim, substitute
 from triptych.layout.symbolic import Atom, Monomial, Symbol
 from triptych.layout.tuples import leaves
@@ -156,14 +158,15 @@ def kind_of_tensor(value: object, path: str, caller: Span | None) -> TensorKind:
     """The kind of a tensor that is passed as it is: all dynamic but the leading step, aligned as its elements are."""
     try:
         if is_array(value):
-            element, shape, stride = array_facts(value)
+            known = array_facts(value)
+            element, shape, stride = known.element, known.extents, known.strides
         elif (facts := fake_facts(value)) is not None:
             # A symbol of torch's stays one: comparing it would bind what torch compiles to its value.
             element, *integers = facts
             shape, stride = (tuple(n if type(n) is int else 2 for n in part) for part in integers)
         else:
             view = passing_view(value)
-            element, shape, stride = element_of_view(view), view.extents, view.strides
+            element, shape, stride = element_of_facts(view.facts), view.extents, view.strides
     except UnsupportedTensorError as error:
         error.title = f"argument {path!r}: {error.title}"
         error.span = caller
@@ -179,15 +182,16 @@ def implicit_kind(element: str, rank: int, leading: int | None) -> TensorKind:
     return tensor_kind(element, layout, natural_alignment(element))
 
 
-def element_of_view(view: TensorView) -> str:
+def element_of_facts(facts: TensorFacts) -> str:
     """The element type; UnsupportedTensorError when the language has none such."""
-    if not view.element:
+    if not facts.element:
+        text = element_text(facts)
         raise UnsupportedTensorError(
-            f"elements of type {view.element_text} cannot be elements of a tensor",
-            found=view.element_text,
+            f"elements of type {text} cannot be elements of a tensor",
+            found=text,
             expected=f"one of {', '.join(ELEMENT_CODES)}",
         )
-    return view.element
+    return facts.element
 
 
 def elements_in_a_byte(element: str) -> int:

@@ -26,7 +26,7 @@ from types import (
 )
 from typing import Any
 
-from triptych.interop.dlpack import Array
+from triptych.interop.numpy_arrays import Array
 from triptych.metastage.trace.user_code import HEAP_TYPE, is_own, is_user_function
 from triptych.support.instances import hides_state, slot_names
 

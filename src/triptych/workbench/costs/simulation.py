@@ -18,7 +18,8 @@ from functools import cache, partial
 from typing import Any
 
 from triptych.driver.listeners import COMPILE_LISTENERS
-from triptych.interop.dlpack import ELEMENT_CODES, GPU, DLTensor, TensorView, passing_view
+from triptych.interop.dlpack import ELEMENT_CODES, GPU, tensor_facts
+from triptych.interop.tensor_views import TensorView, passing_view
 from triptych.ptxsim.counting import Counting
 from triptych.ptxsim.driver import NumpyDriver
 from triptych.ptxsim.machine import Gpu
@@ -80,10 +81,9 @@ def _moved(view: TensorView, ranges: Sequence[_MemoryRange]) -> TensorView:
     """The same tensor in the machine's memory."""
     memory_range = max((each for each in ranges if each.start <= view.address), key=lambda each: each.start)
     assert memory_range.room is not None, "every memory_range has been given memory"
-    described = DLTensor.from_buffer_copy(DLTensor.from_address(view.__dltensor__))
-    described.data, described.offset = memory_range.room.base + view.address - memory_range.start, 0
-    described.device, described.device_number = GPU, 0
-    return TensorView(described, view, read_only=view.read_only)
+    there, facts = memory_range.room.base + view.address - memory_range.start, view.facts
+    moved = tensor_facts(facts.code, facts.bits, facts.extents, facts.strides, facts.lanes, GPU)
+    return TensorView((moved, there, view, None, view.counted, view.read_only))
 
 
 def _span(view: TensorView, origin: int | None) -> tuple[int, int]:

@@ -15,7 +15,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.interop import dlpack, torch_tensors
+from triptych.interop import tensor_views, torch_tensors
 from triptych.support.errors import TriptychError
 
 torch = pytest.importorskip("torch")
@@ -234,7 +234,7 @@ def test_views_and_what_they_view_are_counted_together(way: str) -> None:
 
 def test_where_versions_are_counted_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a torch whose memory is laid out otherwise Python counts, for views as for tensors."""
-    monkeypatch.setattr(dlpack, "torch_fields", lambda: None)
+    monkeypatch.setattr(tensor_views, "torch_fields", lambda: None)
     monkeypatch.setattr("triptych.targets.cpu.calling.native_types.torch_fields", lambda: None)
     saved = values()
     for call in (double, tt.compile(double, values(), values()), pair):

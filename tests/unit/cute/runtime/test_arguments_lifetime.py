@@ -15,7 +15,7 @@ import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack, make_ptr
 from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
-from triptych.interop.dlpack import tensor_view
+from triptych.interop.tensor_views import tensor_view
 
 
 class Foreign:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -246,3 +248,48 @@ def test_a_compact_marking_describes_the_tensor(extents: Any, order: Any, mode: 
     assert layout.shape == array.shape
     for extent, step, byte_step in zip(array.shape, layout.stride, array.strides, strict=True):
         assert extent == 1 or step == byte_step // 8
+
+
+def functions_entered(call: Callable[[], object]) -> int:
+    """How many functions of Python a warm call enters."""
+    call()
+    entered = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal entered
+        entered += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return entered - 1
+
+
+def test_a_layout_that_has_been_seen_is_not_computed_again() -> None:
+    """Describing and marking an array took over a hundred functions, layouts and unknown integers."""
+    array = np.zeros((64, 32), np.float32)
+    assert functions_entered(lambda: from_dlpack(array)) <= 14
+    assert functions_entered(lambda: from_dlpack(array).mark_layout_dynamic(leading_dim=1)) <= 18
+    compact: dict[str, Any] = {"mode": 1, "stride_order": (0, 1), "divisibility": 8}
+    assert functions_entered(lambda: from_dlpack(array).mark_compact_shape_dynamic(**compact)) <= 18
+
+
+def test_what_is_remembered_of_a_mark_is_of_that_type_of_argument() -> None:
+    array = np.zeros((64, 32), np.float32)
+    from_dlpack(array, assumed_align=4).mark_layout_dynamic(leading_dim=1)
+    wrong: Any = 1.0
+    with pytest.raises(TypeError):
+        from_dlpack(array).mark_layout_dynamic(leading_dim=wrong)
+    with pytest.raises(TypeError):
+        from_dlpack(array, assumed_align=4 * wrong)
+
+
+def test_a_tensor_taken_for_other_elements_leaves_the_one_that_it_came_from() -> None:
+    first = from_dlpack(np.zeros(4, np.uint8))
+    second = from_dlpack(first)
+    second.element_type = tt.Float8E4M3FN
+    assert (first.element, second.element) == ("Uint8", "Float8E4M3FN")
+    assert from_dlpack(second).element_type is tt.Float8E4M3FN

@@ -78,3 +78,43 @@ def test_calls_leave_no_references() -> None:
         copy(from_dlpack(source), from_dlpack(target))
     assert sys.getrefcount(source) == before
     assert torch.equal(source, target)
+
+
+class Watching(torch.overrides.TorchFunctionMode):  # type: ignore[misc,name-defined]  # torch has no types here
+    """Counts the calls of torch that it sees."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = 0
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen += 1
+        return function(*args, **(kwargs or {}))
+
+
+def test_a_plain_tensor_is_described_below_function_modes() -> None:
+    """A mode that answers for a GPU would be asked, in Python, for each extent."""
+    tensor = torch.zeros(4, 6)
+    from_dlpack(tensor)
+    with Watching() as mode:
+        marked = from_dlpack(tensor).mark_layout_dynamic()
+    assert mode.seen == 0
+    assert marked.shape == (4, 6)
+
+
+def test_memory_stays_when_the_tensor_is_given_another() -> None:
+    source, target = torch.arange(4.0), torch.zeros(4)
+    described = from_dlpack(source)
+    source.data = torch.full((4,), -1.0)
+    copy(described, target)
+    assert target.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_tensors_that_nobody_follows_are_described() -> None:
+    with torch.inference_mode():
+        assert from_dlpack(torch.zeros(4, 6).T).stride == (1, 6)
+    parameter = torch.nn.Parameter(torch.zeros(3))
+    with torch.no_grad():
+        assert from_dlpack(parameter).shape == (3,)
+    with pytest.raises(UnsupportedTensorError, match="requires a gradient"):
+        from_dlpack(parameter)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triptych.interop.dlpack import GPU, DLTensor, TensorView, tensor_view
+from triptych.interop.dlpack import GPU, DLTensor
+from triptych.interop.tensor_views import TensorView, tensor_view
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler, for a driver that keeps a log")

@@ -21,22 +21,14 @@ from triptych.diagnostics.tensor_errors import (
     read_only_argument,
 )
 from triptych.driver.boundary import for_user
-from triptych.interop.dlpack import (
-    ELEMENT_CODES,
-    PACKED_ELEMENTS,
-    TensorView,
-    array_type,
-    describing_function,
-    is_array,
-    is_masked,
-    passing_view,
-)
+from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, array_type, describing_function
 from triptych.interop.foreign_arrays import foreign_array, is_foreign_array, offers_array
+from triptych.interop.numpy_arrays import array_layout_is_known, is_array, is_masked
+from triptych.interop.tensor_views import TensorView, passing_view
 from triptych.interop.torch_tensors import TorchFields, check_settled, count_change, exporting, is_torch, torch_fields
 from triptych.interop.torch_tracers import check_untraced
 from triptych.stages import Leaf
 from triptych.support.errors import TriptychError
-from triptych.support.forking import import_late
 from triptych.support.tracebacks import caller
 
 MOST_TYPES = 31
@@ -44,9 +36,6 @@ MOST_TYPES = 31
 
 _AS_ARRAY, _AS_VIEW, _CONVERTED = 1, 2, 3
 
-ARRAY_OFFSETS = {"data": 16, "rank": 24, "shape": 32, "stride": 40, "type": 56, "flags": 64}
-ELEMENT_OFFSETS = {"class": 16, "byte_order": 26}
-"""Where the parts of a NumPy array and of its type are, the same in all versions; looked at once to be sure."""
 WRITEABLE = 0x0400
 _SYNONYMS = {"longlong": "Int64", "ulonglong": "Uint64"}
 """Types that are another one's twin on this machine."""
@@ -101,9 +90,9 @@ def _reader(kind: type) -> int | None:
         return _AS_VIEW
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(kind, numpy.ndarray):
-        return _AS_ARRAY if _array_layout_is_known() and not is_masked(kind) else None
+        return _AS_ARRAY if _is_array_read() and not is_masked(kind) else None
     if offers_array(kind):
-        return _CONVERTED if _array_layout_is_known() else None
+        return _CONVERTED if _is_array_read() else None
     return describing_function(kind) if not is_torch(kind) or torch_fields() is not None else None
 
 
@@ -113,27 +102,12 @@ def _fields() -> TorchFields:
     return fields
 
 
-@cache
-def _array_layout_is_known() -> bool:
-    """Whether arrays are as `ARRAY_OFFSETS` says; then the element types are entered too."""
-    numpy = import_late("numpy")
-    array = numpy.zeros((2, 3), numpy.float32)[:, ::2]
-    start, dtype = id(array), id(array.dtype)
-    words = {name: ctypes.c_void_p.from_address(start + offset).value for name, offset in ARRAY_OFFSETS.items()}
-    if (words["data"], words["type"]) != (array.ctypes.data, dtype):
-        return False
-    shape, stride = (tuple((ctypes.c_int64 * 2).from_address(words[name] or 0)) for name in ("shape", "stride"))
-    found = (
-        ctypes.c_int.from_address(start + ARRAY_OFFSETS["rank"]).value,
-        ctypes.c_int.from_address(start + ARRAY_OFFSETS["flags"]).value,
-        ctypes.c_void_p.from_address(dtype + ELEMENT_OFFSETS["class"]).value,
-        ctypes.c_char.from_address(dtype + ELEMENT_OFFSETS["byte_order"]).value,
-    )
-    known = found == (array.ndim, array.flags.num, id(array.dtype.type), b"=")
-    if not known or (shape, stride) != (array.shape, array.strides):
-        return False
-    enter_elements()
-    return True
+def _is_array_read() -> bool:
+    """Whether compiled code knows where arrays have their parts; then the element types are entered too."""
+    known = array_layout_is_known()
+    if known:
+        enter_elements()
+    return known
 
 
 def enter_elements() -> None:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import ctypes
 
 from triptych.interop.dlpack import CPU, ELEMENT_CODES, DLTensor
+from triptych.interop.numpy_arrays import ARRAY_OFFSETS, ELEMENT_OFFSETS
 from triptych.interop.torch_tensors import TorchFields
 from triptych.stages import Leaf, Memory
 from triptych.targets.cpu.abi.abi import VIEW_TAG
-from triptych.targets.cpu.calling.native_types import ARRAY_OFFSETS, ELEMENT_OFFSETS, WRITEABLE
+from triptych.targets.cpu.calling.native_types import WRITEABLE
 
 TENSOR_FUNCTIONS = ("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyErr_Clear")
 

@@ -26,8 +26,9 @@ from triptych.diagnostics.runtime_errors import (
 )
 from triptych.diagnostics.tensor_errors import ArgumentTensorError, read_only_argument
 from triptych.driver.boundary import for_user
-from triptych.interop.dlpack import DLTensor, TensorView, passing_view
+from triptych.interop.dlpack import DLTensor
 from triptych.interop.streams import is_stream_class, stream_handle
+from triptych.interop.tensor_views import TensorView, passing_view
 from triptych.ir import bindings
 from triptych.ir.errors import CodegenError
 from triptych.ir.llvm.loader import LoadedObject, load_object

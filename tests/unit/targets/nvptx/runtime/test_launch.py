@@ -16,8 +16,8 @@ from triptych.cute.runtime import make_fake_stream
 from triptych.diagnostics.kernel_errors import LaunchShapeError
 from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentTypeError
 from triptych.diagnostics.tensor_errors import ArgumentTensorError
-from triptych.interop.dlpack import tensor_view
 from triptych.interop.streams import StreamError
+from triptych.interop.tensor_views import tensor_view
 from triptych.ir.errors import LoweringError
 from triptych.support.config import override
 from triptych.targets.nvptx.description.errors import ArchitectureError, DriverError, NoGpuError
