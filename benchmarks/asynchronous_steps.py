@@ -22,10 +22,10 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.main_loops import compiled_programs
 from tests.support.gemm_steps import STEPS, gemm, operand_of, small_integers
 from triptych.support.config import override
 from triptych.targets.nvptx.report.machine_code import loops, machine_instructions
-from triptych.workbench.commands.compile_only import compiling_only
 
 TARGET = "nvptx:sm_90a"
 ROUNDS = 40
@@ -50,9 +50,9 @@ class Code:
 def code_of(step: str) -> Code:
     """Compile a step for sm_90a."""
     some = np.zeros((256, 256), np.float16)
-    with override(target=TARGET, cache=False), compiling_only() as found:
+    with override(target=TARGET, cache=False), compiled_programs() as found:
         gemm(operand_of(some), operand_of(some), operand_of(np.zeros((256, 256), np.float32)), step)
-    [compiled] = found.compiled
+    [compiled] = found
     [(kernel, used)] = compiled.views["resources"]().items()
     sass = compiled.views["sass"]()
     main = next(loop for loop in loops(sass) if loop.number_of("HMMA") or loop.number_of("HGMMA"))

@@ -7,10 +7,31 @@ attention: a block of ours takes 64 queries, theirs 128, so only what is spilled
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from triptych.driver.listeners import COMPILE_LISTENERS
+from triptych.stages import Compiled, Loaded
 from triptych.targets.nvptx.report.machine_code import Loop, loops
+from triptych.workbench.commands.compile_only import compiling_only
+
+
+@contextmanager
+def compiled_programs() -> Iterator[list[Compiled]]:
+    """Every program that is compiled inside; calls of them do nothing."""
+    found: list[Compiled] = []
+
+    def watch(loaded: Loaded) -> Loaded:
+        found.append(loaded.compiled)
+        return loaded
+
+    with compiling_only():
+        COMPILE_LISTENERS.append(watch)
+        try:
+            yield found
+        finally:
+            COMPILE_LISTENERS.remove(watch)
 
 
 @dataclass(frozen=True, slots=True)

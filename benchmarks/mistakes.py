@@ -84,9 +84,11 @@ def judge(script: dict[str, Any], folder: Path, timeout: float) -> Judgement:
             [sys.executable, str(file)], cwd=place, env=environment, capture_output=True, text=True, timeout=timeout
         )
     except subprocess.TimeoutExpired as late:
-        shown = late.stderr.decode(errors="replace") if isinstance(late.stderr, bytes) else str(late.stderr or "")
+        shown = late.stderr.decode(errors="replace") if isinstance(late.stderr, bytes) else ""
         # Python hangs on it too, or it says that it takes long: then only the patience of this runner has ended.
-        return Judgement(script["name"], mistake, "warned" if "Warning" in shown else "hang", *[False] * 4, "", shown)
+        return Judgement(
+            script["name"], mistake, "warned" if "Warning" in shown else "hang", False, False, False, False, "", shown
+        )
     output, error = finished.stdout, finished.stderr
     return Judgement(
         name=script["name"],

@@ -46,7 +46,7 @@ def said(collection: Collection, error: BaseException | None) -> str:
     """What the checkers say, in a line; nothing if they say nothing."""
     if collection.faults:
         worst = error_of(collection.faults[0])
-        sites = (collection.faults[0].before, collection.faults[0].current)
+        sites = (collection.faults[0].previous, collection.faults[0].current)
         lines = sorted({site.spans[0].line for site in sites if site.spans})
         return f"{worst.code} lines {lines}: {worst.instead}"
     if isinstance(error, TriptychError):
@@ -120,7 +120,7 @@ def short_cases() -> Iterator[dict[str, Callable[[], None]]]:
 
         return register
 
-    cases.case = case
+    cases.case = case  # type: ignore[assignment]  # draws fewer values
     try:
         yield found
     finally:

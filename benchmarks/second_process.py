@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def measure(rounds: int) -> dict[str, dict[str, Any]]:
         (folder / "program.py").write_text(PROGRAM + CHECK)
         run(folder / "program.py", folder / "other")  # bytecode is written, files are in memory
         run(folder / "program.py", folder / "store")
-        kinds = {
+        kinds: dict[str, Callable[[int], dict[str, Any]]] = {
             "cold": lambda i: run(folder / "program.py", folder / f"empty{i}"),
             "warm": lambda _: run(folder / "program.py", folder / "store"),
             "bare": lambda _: run(folder / "bare.py", folder / "store"),

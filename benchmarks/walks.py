@@ -89,12 +89,12 @@ def small_kernels() -> Iterator[Any]:
     for factor in (2, 3):
 
         @tt.kernel
-        def scale(x: cute.Tensor, factor: tt.Constexpr) -> None:
+        def scale(x: cute.Tensor, factor: tt.Constexpr[int]) -> None:
             thread, _, _ = cute.arch.thread_idx()
             x[thread] = x[thread] * factor
 
         @tt.jit
-        def launch(x: cute.Tensor, factor: tt.Constexpr = factor, kernel: tt.Constexpr = scale) -> None:
+        def launch(x: cute.Tensor, factor: tt.Constexpr[int] = factor, kernel: tt.Constexpr[Any] = scale) -> None:
             kernel(x, factor).launch(grid=1, block=64)
 
         yield launch
@@ -104,14 +104,14 @@ def racy_kernels() -> Iterator[Any]:
     for distance in (1, 2):
 
         @tt.kernel
-        def shift(x: cute.Tensor, distance: tt.Constexpr) -> None:
+        def shift(x: cute.Tensor, distance: tt.Constexpr[int]) -> None:
             thread, _, _ = cute.arch.thread_idx()
             tile = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(128))
             tile[thread] = x[thread]
             x[thread] = tile[thread + distance]
 
         @tt.jit
-        def launch(x: cute.Tensor, distance: tt.Constexpr = distance, kernel: tt.Constexpr = shift) -> None:
+        def launch(x: cute.Tensor, distance: tt.Constexpr[int] = distance, kernel: tt.Constexpr[Any] = shift) -> None:
             kernel(x, distance).launch(grid=1, block=64)
 
         yield launch

@@ -26,12 +26,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.main_loops import compiled_programs
 from triptych.compat import activate
 from triptych.driver.listeners import LOGGER
 from triptych.stages import Compiled
 from triptych.support.config import override
 from triptych.targets.nvptx.report.machine_code import loops, machine_instructions
-from triptych.workbench.commands.compile_only import compiling_only
 
 TARGET = "nvptx:sm_90a"
 _TUTORIALS = "cute/blackwell/tutorial/tutorial_tma"
@@ -111,9 +111,9 @@ def measured(name: str, folder: Path) -> list[Row]:
     for _ in range(2):
         times.clear()
         wrong = suppress(AssertionError, SystemExit)  # results that nobody has computed
-        with override(target=TARGET, cache=False), compiling_only() as found, redirect_stdout(sys.stderr), wrong:
+        with override(target=TARGET, cache=False), compiled_programs() as found, redirect_stdout(sys.stderr), wrong:
             runpy.run_path(sys.argv[0], run_name="__main__")
-        compiled = list(zip(found.compiled, times, strict=True))
+        compiled = list(zip(found, times, strict=True))
     return [row for each, seconds in compiled for row in _rows(name, each, seconds)]
 
 

@@ -7,7 +7,6 @@ This is the door for those who write a language; its users need only `triptych`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from triptych.hooks import Hooks
 from triptych.ir.bindings import context
@@ -20,6 +19,7 @@ from triptych.metastage.tracing_hooks import TracingHooks
 from triptych.metastage.values.binding_time import is_dynamic
 from triptych.metastage.values.emission import emit
 from triptych.stages import PassSpec
+from triptych.support.dataclass import dataclass
 
 __all__ = [
     "BASE",

@@ -8,12 +8,13 @@ MLIR modules inside them are opaque handles, so this file needs no MLIR.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
 from triptych.interop.dlpack import CPU_DEVICES
+from triptych.support.dataclass import dataclass
 from triptych.support.serialization import CompressedText
 from triptych.support.source import Span
 

@@ -20,7 +20,6 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from typing import Literal, Protocol
 
@@ -33,6 +32,7 @@ from triptych.artifact_store.record import (
     check_artifact,
     read_record,
 )
+from triptych.support.dataclass import dataclass
 
 Part = Literal["ac", "cas"]
 

@@ -6,9 +6,9 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychWarning
 
 Kind = Literal["hit", "miss", "publish", "unkept", "evict", "discard", "wait", "trouble"]

@@ -15,11 +15,11 @@ import hmac
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
 
+from triptych.support.dataclass import dataclass
 from triptych.support.forking import import_late
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | tuple[JSON, ...] | Mapping[str, JSON] | None"

@@ -5,11 +5,11 @@ Without a driver and a GPU kernels run on the CPU, each call to its end: there i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 from triptych.cute.tracing.eager import eager
 from triptych.interop.streams import DEFAULT, stream_handle
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.errors import NoGpuError
 from triptych.targets.nvptx.runtime.driver import Driver, find_driver
 

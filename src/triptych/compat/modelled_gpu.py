@@ -6,10 +6,9 @@ is a row of a table, chosen by the setting `gpu`, so that a program takes the sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from triptych.cute.tracing.eager import eager
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.support.device_model import PRODUCTS
 from triptych.support.errors import TriptychError
 from triptych.support.processors import processors

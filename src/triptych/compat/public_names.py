@@ -10,8 +10,9 @@ not. The error for a name that is not here yet, and `triptych coverage`, read th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import ctypes
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.compat.cuda import CUstream
@@ -19,6 +18,7 @@ from triptych.cute.runtime.element_conversion import convert, create_cute_tensor
 from triptych.cute.runtime.element_conversion import torch_dtype as dtype
 from triptych.ir.errors import MissingPackageError
 from triptych.metastage.values.scalars import Float32, Numeric
+from triptych.support.dataclass import dataclass
 
 try:
     import torch as torch

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +14,7 @@ from triptych.fingerprint.cache_key import TRACE, Key
 from triptych.metastage.arguments.specs import ArgumentSpec
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import FunctionType
 
 from triptych.dsl import DSL
 from triptych.metastage.tracer import Specialization
 from triptych.objectstage.target import CompileOptions, Target
+from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 
 

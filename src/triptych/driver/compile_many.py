@@ -24,6 +24,7 @@ from triptych.driver.compile_workers import CompileWorkers, is_loading
 from triptych.driver.compiling import CompiledFunction
 from triptych.fingerprint.cache_key import Key
 from triptych.support.config import config, override
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.processors import cpu_seconds, processors
 from triptych.support.tracebacks import caller
@@ -39,7 +40,7 @@ class CompileJobError(TriptychError, TypeError):
     code = "TT0716"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Compilation:
     """What came of one job."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from types import ModuleType
 from typing import NamedTuple, TypeAlias
@@ -23,6 +23,7 @@ from triptych.metastage.trace import locations
 from triptych.metastage.trace.trace import too_deep
 from triptych.stages import Loaded, Rewritten, Traced
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.support.timeline import STAGE, during, underway

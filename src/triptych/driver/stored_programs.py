@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from triptych.artifact_store.record import Entry, NotAnEntry
@@ -18,6 +18,7 @@ from triptych.metastage.arguments.results import Rebuild, rebuild_from, recipe_o
 from triptych.metastage.values.scalars import dtype_named
 from triptych.objectstage.target import Serialized, Target, host_target
 from triptych.stages import Compiled, Leaf, Loaded, Lowered, Memory, SymbolicExtent, Traced
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.serialization import CompressedText, from_dict_strict
 from triptych.support.source import Span

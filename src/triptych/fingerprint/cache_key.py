@@ -10,7 +10,7 @@ import hashlib
 import marshal
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any, TypeAlias
@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from triptych.fingerprint.definitions import describe, function_parts
 from triptych.fingerprint.primitive_tokens import ATOMS, Token, digest, is_plain, spelling
 from triptych.fingerprint.tokens import Definition, Walk, definition_token
+from triptych.support.dataclass import dataclass
 
 FORMAT = 3
 """Changes whenever the meaning of a token changes."""

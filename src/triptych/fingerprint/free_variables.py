@@ -13,7 +13,6 @@ import ast
 import dis
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import resolve_name
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -22,6 +21,7 @@ from typing import Any, Final, Literal, TypeAlias
 from triptych.fingerprint.contents import NAMESPACE_READERS, namespace_behind
 from triptych.fingerprint.function_source import definition, text_of
 from triptych.fingerprint.releases import has_pinned_code, is_framework, release
+from triptych.support.dataclass import dataclass
 from triptych.support.source_texts import parse_expression
 
 # Object-stage, function -> names: what the annotations mention that Python has not evaluated.

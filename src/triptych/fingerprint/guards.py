@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from operator import is_
 from types import FunctionType, MappingProxyType, ModuleType
@@ -21,6 +20,7 @@ from triptych.fingerprint.primitive_tokens import digest
 from triptych.fingerprint.releases import is_read
 from triptych.fingerprint.tokens import Definition, Walk, definition_token
 from triptych.stages import Found
+from triptych.support.dataclass import dataclass
 from triptych.support.instances import builtin_content, hides_state, slot_names
 
 

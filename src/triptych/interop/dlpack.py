@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
 from triptych.diagnostics.tensor_errors import UnsupportedTensorError
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.wording import with_article
 

@@ -7,12 +7,12 @@ declaration imports nothing, so a language may be declared where it is imported.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.handles import Context, Operation
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ many elements it has, and Python numbers beside it become constants of its type.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Type, Value
 from triptych.ir.types import count_and_element, type_text
+from triptych.support.dataclass import dataclass
 
 _SIGNED = {"==": 0, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _ORDERED = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5}

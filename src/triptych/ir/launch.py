@@ -6,12 +6,12 @@ The meta-stage writes launches with `launch_parts`; every pass reads them as a `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
+from triptych.support.dataclass import dataclass
 
 LAUNCH = "gpu.launch_func"
 _SIZES = "operandSegmentSizes"

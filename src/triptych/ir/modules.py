@@ -7,7 +7,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import count
 from typing import Any
 
@@ -19,6 +19,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Attribute, Block, HasOperation, InsertionPoint, Location, Module, Operation, Type
 from triptych.ir.types import SHARED_SPACE
 from triptych.stages import Leaf, Memory, SymbolicExtent
+from triptych.support.dataclass import dataclass
 
 _NOT_PLAIN = re.compile(r"[^ !#-\[\]-~]")
 """Characters that a string of MLIR's text writes as two hexadecimal digits."""

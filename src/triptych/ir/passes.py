@@ -5,7 +5,6 @@ replaced by what a Python function builds in their place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from triptych.ir import bindings
@@ -16,6 +15,7 @@ from triptych.ir.location import spans_of
 from triptych.ir.modules import operation_names, operations_named
 from triptych.ir.types import TypeOrText
 from triptych.stages import PassSpec
+from triptych.support.dataclass import dataclass
 from triptych.support.interrupts import check_signals, interruptible
 from triptych.support.timeline import now, past
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from triptych.layout.integers import DynamicInt, Int, is_static, known_equal
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

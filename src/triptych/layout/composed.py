@@ -7,7 +7,6 @@ The outer layout owns the domain, so every operation on modes works on it and le
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from triptych.layout.coordinates import evaluate
@@ -19,6 +18,7 @@ from triptych.layout.number_operators import answer_in_numbers
 from triptych.layout.picture import draw_svg, fits_a_picture, index_grid
 from triptych.layout.swizzle import Swizzle
 from triptych.layout.tuples import Coord, IntTuple, Modes, tuple_add, tuple_text
+from triptych.support.dataclass import dataclass
 
 Inner: TypeAlias = Layout | Swizzle | Callable[[Any], Any]
 """What the indices of the outer layout go through; a function of the user's own can only be evaluated."""

@@ -5,10 +5,11 @@ Input: a divisor, prepared once. Output: quotient and remainder of unsigned 32-b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from triptych.layout.errors import DeclarationError
 from triptych.layout.integers import DynamicInt, Int
+from triptych.support.dataclass import dataclass
 
 _BITS = 32
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from triptych.layout.errors import DivisibilityError, LayoutError, UndecidableError
+from triptych.support.dataclass import dataclass
 
 
 class HasWidth(Protocol):

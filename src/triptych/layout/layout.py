@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.layout.coordinates import evaluate, has_underscore, hier_coord
@@ -31,6 +30,7 @@ from triptych.layout.tuples import (
     rank_of,
     tuple_text,
 )
+from triptych.support.dataclass import dataclass
 
 # How many neighbours in memory may be moved at once: shape and stride in, a number of elements out.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from triptych.layout.coordinates import index_to_coord
 from triptych.layout.errors import AccessError, UndecidableError
 from triptych.layout.picture import Function
 from triptych.layout.tuples import IntTuple, product, rank_of
+from triptych.support.dataclass import dataclass
 
 WARP = 32
 """Threads whose accesses are one request: these are NVIDIA's memories."""

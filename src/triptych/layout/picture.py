@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from colorsys import hls_to_rgb
-from dataclasses import dataclass
 from html import escape
 from typing import Any, Protocol
 
 from triptych.layout.coordinates import index_to_coord
 from triptych.layout.errors import UndecidableError
 from triptych.layout.tuples import Coord, IntTuple, Shape, product, tuple_text
+from triptych.support.dataclass import dataclass
 
 LARGEST = 128 * 128
 """Cells of the largest grid that is drawn without being asked to."""

@@ -8,7 +8,6 @@ indices that differ in whole blocks, or in the place inside a unit, only share w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import overload
 
 from triptych.layout.errors import SwizzleError
@@ -16,6 +15,7 @@ from triptych.layout.integers import Int
 from triptych.layout.mixed_radix import constant_and_rest, digits, sum_of
 from triptych.layout.number_operators import answer_in_numbers
 from triptych.layout.symbolic import Monomial, Operation, SymInt
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

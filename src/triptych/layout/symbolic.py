@@ -11,12 +11,13 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from triptych.layout.errors import DeclarationError
 from triptych.layout.integers import Int, Requirement
 from triptych.layout.number_operators import Bounds, NumberOperators
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

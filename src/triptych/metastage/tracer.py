@@ -6,7 +6,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import get_ident
 from types import CodeType, FunctionType
 from typing import Any
@@ -24,6 +24,7 @@ from triptych.metastage.trace import locations
 from triptych.metastage.trace.trace import Rewrite, Trace, TraceOptions, activated
 from triptych.metastage.values.explaining import explained
 from triptych.stages import Leaf, Rewritten, Traced
+from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from triptych.ir.launch import EVENT_OPTIONS, LAUNCH_COMPLETION_EVENT, PROGRAMMATIC_EVENT
+from triptych.support.dataclass import dataclass
 
 
 class LaunchRecord(ctypes.Structure):

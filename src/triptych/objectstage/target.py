@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from triptych.interop.dlpack import GPU_DEVICES
@@ -15,6 +14,7 @@ from triptych.kernel_ir.dialects.kernel_attributes import is_order
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
 from triptych.objectstage.exports import Export
 from triptych.stages import Compiled, Loaded, Lowered, PassSpec
+from triptych.support.dataclass import dataclass
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.registry import Registry, UnknownPluginError
 from triptych.support.wording import did_you_mean

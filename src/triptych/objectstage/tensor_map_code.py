@@ -7,9 +7,9 @@ of a call names is called as CUDA's `cuTensorMapEncodeTiled`. What it refuses is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from triptych.objectstage.launch_code import DRIVER, ENCODE, FAILED, NO_KERNEL, RECORD, STATUS, field, load_field
+from triptych.support.dataclass import dataclass
 
 TYPES = {"u8": 0, "u16": 1, "u32": 2, "s32": 3, "u64": 4, "s64": 5}
 TYPES |= {"f16": 6, "f32": 7, "f64": 8, "bf16": 9, "tf32": 11}

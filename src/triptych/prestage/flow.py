@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from triptych.prestage.build import children, descendants, operands_of
 from triptych.prestage.scopes import (
@@ -25,6 +25,7 @@ from triptych.prestage.scopes import (
     stores,
 )
 from triptych.prestage.splitting import LeavableBlock, Leave
+from triptych.support.dataclass import dataclass
 
 Loop = ast.For | ast.While
 Event = tuple[str, str, ast.AST]

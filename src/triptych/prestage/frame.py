@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from triptych.hooks import RETURN_VALUE, RETURNED
 from triptych.prestage import build
 from triptych.prestage.flow import Flow
 from triptych.prestage.scopes import FunctionNode, stores
 from triptych.prestage.splitting import LeavableBlock
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import partial
 from types import CodeType, FunctionType
 from weakref import WeakKeyDictionary
@@ -21,6 +20,7 @@ from triptych.prestage.scopes import FunctionNode, mangle, parameters
 from triptych.prestage.splitting import LeavableBlock, flatten_chains
 from triptych.prestage.statements import StatementRewriter
 from triptych.stages import Rewritten, Source
+from triptych.support.dataclass import dataclass
 
 
 def rewrite(function: FunctionType, stops: bool = False) -> Rewritten:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 
 from triptych.sanitizer.pipeline_protocol import NOTHING_WRONG, Explanation
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 
 _ALLOWED = re.compile(r"#\s*triptych:\s*allow\s+(TT\d{4})\b[:\s]*(.*)")

@@ -7,9 +7,9 @@ kernel does otherwise is no error by itself. It explains one: threads that wait 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
+from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 
 

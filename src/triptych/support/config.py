@@ -12,10 +12,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TextIO, TypeVar
 
+from triptych.support.dataclass import dataclass
 from triptych.support.device_model import PRODUCTS
 from triptych.support.errors import TriptychWarning
 from triptych.support.remote_url import check_trusted, mistake_in, shown

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from triptych.support.dataclass import dataclass
 
 Three = tuple[int, int, int]
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from triptych.support.dataclass import dataclass
 
 SATURATE = "triptych.saturate"
 """The mark of a conversion that keeps what is too large finite, as NVIDIA's `satfinite` instructions do."""

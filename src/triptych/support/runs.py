@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from triptych.support.dataclass import dataclass
 
 Place = TypeVar("Place")
 

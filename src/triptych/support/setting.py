@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.wording import nearest
 

@@ -6,7 +6,8 @@ Every error, every traced operation and every rewritten statement points at a `S
 from __future__ import annotations
 
 import linecache
-from dataclasses import dataclass
+
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import CodeType
 from typing import Any, TypeAlias, TypeVar
 
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.forking import Brief
 

@@ -9,7 +9,8 @@ import time
 from _thread import get_ident
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from triptych.support.dataclass import dataclass
 
 STAGE = "stage"
 """The kind of what a compilation consists of."""

@@ -7,11 +7,12 @@ A product has the limits of its architecture, and what `support.device_model` sa
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from triptych.support.dataclass import dataclass
 from triptych.support.device_model import PRODUCTS, product_name
 from triptych.support.wording import did_you_mean
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, REGISTERS, RESERVED_SHARED

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from triptych.support.dataclass import dataclass
 from triptych.support.forking import import_late
 from triptych.workbench.errors import RecordError
 

@@ -12,7 +12,7 @@ import inspect
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from triptych.cute.tuning.search import search_named
 from triptych.cute.tuning.trying import try_all
 from triptych.support.config import Config as Settings
 from triptych.support.config import config, override
+from triptych.support.dataclass import dataclass
 from triptych.workbench.arrays import Array
 from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.devices import HOST, device
@@ -121,7 +122,7 @@ _COMMANDS = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Known:
     """A choice, and what it was looked up for: looking takes milliseconds, comparing these less than one thousandth."""
 

@@ -15,13 +15,13 @@ import sys
 import time
 import traceback
 from _thread import start_new_thread
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.ir.errors import how_it_ended
 from triptych.ir.llvm.worker_process import end_with
 from triptych.metastage.trace import locations
 from triptych.support.config import process_environment
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.support.tracebacks import has_own_frames, user_traceback

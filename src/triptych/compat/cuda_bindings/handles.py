@@ -7,7 +7,6 @@ import itertools
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -15,6 +14,7 @@ from triptych.compat.errors import CudaCallError
 from triptych.compat.modelled_gpu import ModelledGpu, modelled_gpu
 from triptych.cute.tracing.eager import eager
 from triptych.interop.streams import RECORDERS
+from triptych.support.dataclass import dataclass
 
 _NUMBERS = itertools.count(0x2000, 16)
 _MOMENTS: dict[int, float] = {}

@@ -11,7 +11,6 @@ import itertools
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
@@ -21,6 +20,7 @@ from triptych.compat.torch_on_cpu.placement import GPU, tensors_in
 from triptych.driver.compiling import CompiledFunction
 from triptych.interop.streams import DEFAULT, RECORDERS
 from triptych.support.config import override
+from triptych.support.dataclass import dataclass
 
 _HANDLES = itertools.count(0x1000, 16)
 """Different from each other and from the default stream's, as programs use them as keys."""

@@ -6,7 +6,6 @@ An instruction is a class that says what it moves and emits itself (`CopyOperati
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from triptych.cute.dynamic.static_values import StaticExpression
@@ -19,6 +18,7 @@ from triptych.layout import Layout, size
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric, numeric_class
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from triptych.cute.copies.atoms import CopyAtom
@@ -22,6 +21,7 @@ from triptych.layout.thread_values import (
 )
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric
+from triptych.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from triptych.cute.mma.tiled import TiledMma

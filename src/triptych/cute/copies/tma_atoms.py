@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
@@ -61,6 +61,7 @@ from triptych.metastage.values.scalars import (
     materialize,
     numeric_class,
 )
+from triptych.support.dataclass import dataclass
 
 MAP_ALIGNMENT = 64
 _WORDS: dict[type[Numeric], str] = {

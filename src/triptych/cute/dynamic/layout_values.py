@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.cute.dynamic.symbol_emission import TracedSymbol
@@ -17,6 +16,7 @@ from triptych.layout import ComposedLayout, Int, Layout, ScaledBasis, Swizzle, S
 from triptych.layout.tuples import leaves
 from triptych.metastage.values.aggregates import register_view
 from triptych.metastage.values.scalars import Numeric
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from triptych.layout.errors import UndecidableError
@@ -20,6 +20,7 @@ from triptych.metastage.trace.trace import active
 from triptych.metastage.values.arithmetic import checked_divisor
 from triptych.metastage.values.emission import emit
 from triptych.metastage.values.scalars import Int32, Int64, Int128, Numeric, Uint32, Uint64
+from triptych.support.dataclass import dataclass
 
 Factor: TypeAlias = tuple[Atom, bool]
 """A factor of a product; True stands for the caller's whole number instead of the symbol, its `divisor`-th part."""

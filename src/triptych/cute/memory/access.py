@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -23,6 +22,7 @@ from triptych.ir.handles import Value
 from triptych.layout import Int, divisibility
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.scalars import Numeric, Uint8, Uint16
+from triptych.support.dataclass import dataclass
 from triptych.support.runs import runs
 
 # Meta-stage, single elements narrower than a byte: shifted out of, and into, the one or two bytes that hold them.

@@ -11,7 +11,6 @@ assumed and not at null.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from triptych.cute.dynamic.traced_integers import realize
@@ -29,6 +28,7 @@ from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8
 from triptych.sanitizer.checkers import BOUNDS, checkers
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

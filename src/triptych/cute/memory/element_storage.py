@@ -7,7 +7,6 @@ them. Types narrower than a byte are packed from the low bits upwards.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 
 from triptych.cute.memory.vectors import vector_type
@@ -17,6 +16,7 @@ from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.coercion import declared_number
 from triptych.metastage.values.promotion import TYPES, TypeInfo
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, TFloat32
+from triptych.support.dataclass import dataclass
 
 _NOT_EQUAL = 1
 _TF32_BITS = -(1 << 13)

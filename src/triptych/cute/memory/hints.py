@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -19,6 +18,7 @@ from triptych.cute.memory.addresses import Addressed
 from triptych.cute.memory.element_storage import storage_of
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
+from triptych.support.dataclass import dataclass
 
 
 class MemoryOrder(Enum):

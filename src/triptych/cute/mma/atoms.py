@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.cute.dynamic.static_values import StaticExpression
@@ -23,6 +22,7 @@ from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, rank
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Float32, Numeric, TFloat32
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ the parts of A (m, k), B (n, k) and C (m, n) that each thread holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.cute.dynamic.static_values import StaticExpression
@@ -22,6 +21,7 @@ from triptych.layout.layout import from_modes
 from triptych.layout.thread_values import distribute_to_atoms, part_of_atom, tiled_thread_values
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Numeric
+from triptych.support.dataclass import dataclass
 
 _M, _N, _K = range(3)
 _A, _B, _C = (_M, _K), (_N, _K), (_M, _N)

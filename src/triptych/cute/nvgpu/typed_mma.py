@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from triptych.cute.mma.atoms import MmaOperation
@@ -20,6 +19,7 @@ from triptych.metastage.values.scalars import (
     TFloat32,
     Uint8,
 )
+from triptych.support.dataclass import dataclass
 
 Shape3 = tuple[int, int, int]
 

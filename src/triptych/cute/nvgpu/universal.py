@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
@@ -14,6 +13,7 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import tracing
 from triptych.layout import Layout
 from triptych.metastage.values.scalars import Float32, Float64, Numeric
+from triptych.support.dataclass import dataclass
 
 __all__ = [
     "CacheEvictionPriority",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.cute.arch.barriers import barrier, barrier_arrive
@@ -13,6 +12,7 @@ from triptych.cute.pipeline.states import PipelineState, RecordedCalls
 from triptych.cute.tensors.value_functions import where
 from triptych.cute.tracing.device import Integer, device_function
 from triptych.metastage.values.scalars import Int32
+from triptych.support.dataclass import dataclass
 
 
 class PipelineOrder:

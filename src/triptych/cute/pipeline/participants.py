@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from triptych.cute.memory.pointers import Pointer
@@ -16,6 +15,7 @@ from triptych.cute.tracing.device import device_model
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Int32
+from triptych.support.dataclass import dataclass
 
 
 class Pipeline(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.cute.memory import pointers
@@ -16,6 +15,7 @@ from triptych.metastage.arguments.argument_kinds import Received
 from triptych.metastage.trace.trace import Trace, active
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int64, Numeric, numeric_class
 from triptych.stages import Leaf
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

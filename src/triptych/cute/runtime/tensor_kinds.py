@@ -7,7 +7,7 @@ to its argument (its name begins with a point) or, when the user made it, to all
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -31,6 +31,7 @@ from triptych.metastage.arguments.argument_kinds import ArgumentKind, Received
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric
 from triptych.stages import Leaf, Memory, SymbolicExtent
+from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 
 # Integers of a layout in postfix notation, the form in which the compiled signature carries them: `2 n *`.

@@ -7,7 +7,6 @@ where the last one ended, as numbers grow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 from triptych.cute.pipeline.states import RunTimeInt
@@ -21,6 +20,7 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tensors.value_functions import where
 from triptych.cute.tracing.device import tracing
 from triptych.metastage.values.scalars import Boolean, Int32
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ gives the cluster's place. Each place comes exactly once, whatever the extents.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 from triptych.cute.pipeline.states import RunTimeInt
@@ -17,6 +17,7 @@ from triptych.layout import Layout, make_layout
 from triptych.layout.tuples import leaves, transform_leaf
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Int32
+from triptych.support.dataclass import dataclass
 
 # Any: an int, or a number of the program; so in all of this room.
 Number = Any

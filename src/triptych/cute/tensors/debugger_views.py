@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from triptych.cute.dynamic.layout_values import unknowns
@@ -34,6 +33,7 @@ from triptych.layout import (
 from triptych.metastage.debugger.debug_variables import DebugVariables
 from triptych.metastage.debugger.frame_values import Kept, Lane, Lanes, Missing, Number, Shown, decoded
 from triptych.metastage.values.scalars import Numeric
+from triptych.support.dataclass import dataclass
 
 _MOST_KEPT = 4096
 _MOST_ROWS, _MOST_COLUMNS, _MOST_MATRICES = 32, 32, 8

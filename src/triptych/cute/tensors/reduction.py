@@ -9,7 +9,6 @@ product is contracted into a sum here, so that the result is the same everywhere
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
@@ -21,6 +20,7 @@ from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values import arithmetic
 from triptych.metastage.values.promotion import TypeInfo
+from triptych.support.dataclass import dataclass
 
 Extreme = Literal["min", "max"]
 

@@ -7,7 +7,6 @@ Output: for an address, an object whose attributes are the members there.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from triptych.cute.memory.element_storage import storage_of
@@ -17,6 +16,7 @@ from triptych.cute.tracing.errors import ElementTypeError, PointerError
 from triptych.layout import AnyLayout, Layout, Swizzle
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric, numeric_class
+from triptych.support.dataclass import dataclass
 from triptych.support.wording import did_you_mean
 
 

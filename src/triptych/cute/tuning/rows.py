@@ -8,9 +8,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 
 State: TypeAlias = Literal["pruned", "failed", "equal", "compiled", "measured", "skipped"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.ir.handles import Attribute, Value
@@ -11,6 +10,7 @@ from triptych.ir.types import int_width, is_float, type_text
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.conversion import bitcast, constant, convert
 from triptych.metastage.values.promotion import TYPES, TypeInfo
+from triptych.support.dataclass import dataclass
 
 FLOATS = {"f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64"}
 PAIRS = {"f16x2": "f16", "bf16x2": "bf16", "f32x2": "f32"}

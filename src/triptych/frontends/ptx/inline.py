@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.cute.memory.pointers import Pointer
@@ -28,6 +27,7 @@ from triptych.kernel_ir.dialects.kernel_operations import defining_op
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.scalars import Int32, Numeric, Uint32, numeric_class
+from triptych.support.dataclass import dataclass
 
 REGISTERS = {"b": "pred", "h": "b16", "r": "b32", "l": "b64", "f": "f32", "d": "f64"}
 """The kind of register of each letter."""

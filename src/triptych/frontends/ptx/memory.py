@@ -5,7 +5,6 @@ Addresses are integers. One in shared memory counts from where the memory of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from triptych.cute.arch.atomics import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
@@ -16,6 +15,7 @@ from triptych.frontends.ptx.code import ADDRESS, FLOATS, WIDTHS, Code, Lowering,
 from triptych.frontends.ptx.statements import Instruction
 from triptych.ir.handles import Attribute, Value
 from triptych.kernel_ir.dialects.simt import PREFETCH
+from triptych.support.dataclass import dataclass
 
 _SPACES = {
     "global": AddressSpace.gmem,

@@ -11,7 +11,6 @@ import ctypes
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -19,6 +18,7 @@ from triptych.ir import bindings
 from triptych.ir.errors import LoweringError, PackageVersionError
 from triptych.ir.handles import Diagnostic, Module, Operation
 from triptych.ir.location import spans_of
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -19,6 +18,7 @@ from triptych.ir.errors import CodegenError
 from triptych.ir.llvm.linking import can_link, link
 from triptych.ir.llvm.object_file import undefined_symbols
 from triptych.ir.llvm.relocations import NotLinkableError
+from triptych.support.dataclass import dataclass
 from triptych.support.forking import Brief
 
 

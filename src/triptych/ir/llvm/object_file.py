@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from triptych.support.dataclass import dataclass
 
 _ELF64_LITTLE = b"\x7fELF\x02\x01"
 _RELOCATABLE = 1

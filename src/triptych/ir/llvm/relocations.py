@@ -8,9 +8,10 @@ that has no row, and a distance that has no room, are `NotLinkableError`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
+
+from triptych.support.dataclass import dataclass
 
 _PAGE = 12
 """AArch64 counts distances between pages of 4 KB, whatever the system's pages are."""

@@ -17,7 +17,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +26,7 @@ from triptych.ir import bindings
 from triptych.ir.errors import CodegenError, WorkerDiedError, how_it_ended, python_executable
 from triptych.ir.llvm import worker_process
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.support.interrupts import defer_signals, interruptible
 
 _PROGRAM = Path(worker_process.__file__)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
 from triptych.ir.builder import Builder
@@ -27,6 +26,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     pointee,
     producer,
 )
+from triptych.support.dataclass import dataclass
 
 SIGNED_EXTENSIONS = frozenset({"arith.extsi", "arith.index_cast"})
 _MARK = "triptych.signed"

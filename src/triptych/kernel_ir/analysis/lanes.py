@@ -10,11 +10,11 @@ run time, and memory addressed by it is read in runs. Everything else is just *v
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from math import gcd
 
 from triptych.ir.handles import Value
+from triptych.support.dataclass import dataclass
 
 
 class Level(IntEnum):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from triptych.ir.handles import Block, Operation, Value
@@ -32,6 +31,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 )
 from triptych.kernel_ir.dialects.opdef import Result, Traits
 from triptych.kernel_ir.dialects.simt import REDUCE, SHUFFLE
+from triptych.support.dataclass import dataclass
 from triptych.support.device_model import COMMON
 
 _TWO_OPERANDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {

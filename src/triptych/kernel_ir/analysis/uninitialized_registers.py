@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from triptych.ir.handles import Block, Operation, Value
 from triptych.ir.types import byte_size, int_width
@@ -27,6 +27,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     producer,
 )
 from triptych.kernel_ir.dialects.opdef import Accumulation
+from triptych.support.dataclass import dataclass
 
 _MOST_TURNS = 256
 _MOST_VISITS = 50_000

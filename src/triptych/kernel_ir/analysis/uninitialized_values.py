@@ -7,13 +7,14 @@ memory. Other threads and shared memory are not followed: what goes there counts
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import GLOBAL_SPACE, count_and_element, is_integer, is_vector, memory_space
 from triptych.kernel_ir.analysis.addresses import base
 from triptych.kernel_ir.analysis.uninitialized_registers import Registers, sums_of
 from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, is_described, is_mma, traits
+from triptych.support.dataclass import dataclass
 
 _ATOMIC = frozenset({"llvm.atomicrmw", "llvm.cmpxchg"})
 _MASKING = frozenset({"arith.andi", "arith.ori"})

@@ -8,7 +8,7 @@ where both sides agree: what is found is wrong on every path that was looked at.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, auto
 
 from triptych.ir.handles import Operation, Value
@@ -16,6 +16,7 @@ from triptych.kernel_ir.analysis.addresses import base
 from triptych.kernel_ir.dialects.kernel_operations import body, defining_op, has_body, operations
 from triptych.kernel_ir.dialects.opdef import WgmmaStep
 from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
+from triptych.support.dataclass import dataclass
 
 _ACCESSES = {"llvm.load": 0, "llvm.store": 1}
 """By the operand that is the address."""

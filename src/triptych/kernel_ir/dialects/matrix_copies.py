@@ -7,10 +7,11 @@ that is all an instruction means. Its native form follows from the words of PTX.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from triptych.kernel_ir.dialects.tile import WARP_THREADS
 from triptych.layout import Layout, coalesce
+from triptych.support.dataclass import dataclass
 from triptych.support.forking import lazy
 
 ROW_BITS = 128

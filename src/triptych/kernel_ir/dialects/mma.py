@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from triptych.layout import Layout
+from triptych.support.dataclass import dataclass
 from triptych.support.forking import lazy
 
 REGISTER_BITS = 32

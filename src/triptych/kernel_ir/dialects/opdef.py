@@ -10,11 +10,11 @@ to others would be wrong code.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 
 from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
 from triptych.ir.handles import Context, Operation
+from triptych.support.dataclass import dataclass
 
 
 class Scope(StrEnum):

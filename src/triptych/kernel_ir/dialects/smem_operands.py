@@ -11,11 +11,11 @@ swizzle `S<B,4,3>` of byte addresses:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.layout import ComposedLayout, Layout, Swizzle, coalesce
 from triptych.layout import size as size_of
+from triptych.support.dataclass import dataclass
 
 CHUNK_BYTES = 16
 """What a swizzle keeps together; distances and addresses are counted in it."""

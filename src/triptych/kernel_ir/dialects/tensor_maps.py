@@ -10,7 +10,6 @@ much of the tile as lies in shared memory in the order in which the machine walk
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd, prod
 
 from triptych.layout import (
@@ -32,6 +31,7 @@ from triptych.layout import (
     size,
 )
 from triptych.layout.coalescing import leaf_pairs
+from triptych.support.dataclass import dataclass
 
 MOST_DIMENSIONS = 5
 MOST_EXTENT = 256

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from triptych.interop.foreign_arrays import is_foreign_array
@@ -16,6 +16,7 @@ from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.promotion import TYPES
 from triptych.metastage.values.scalars import NUMERIC_CLASSES
 from triptych.stages import Leaf
+from triptych.support.dataclass import dataclass
 from triptych.support.registry import Registry
 from triptych.support.source import Span
 

@@ -7,7 +7,6 @@ which another process makes the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
@@ -16,6 +15,7 @@ from triptych.metastage.trace.errors import ReturnValueError
 from triptych.metastage.values.aggregates import describe, take_apart
 from triptych.metastage.values.scalars import Numeric, as_number
 from triptych.stages import Leaf
+from triptych.support.dataclass import dataclass
 
 Rebuild = Callable[[Iterator[Any]], Any]
 

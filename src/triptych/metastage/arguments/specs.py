@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import is_
 from types import FunctionType
 from typing import Any, Protocol, TypeGuard, TypeVar
@@ -36,6 +35,7 @@ from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric, numeric_class
 from triptych.stages import Leaf
 from triptych.support import tracebacks
+from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 from triptych.support.wording import did_you_mean, with_article
 

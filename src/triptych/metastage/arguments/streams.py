@@ -5,7 +5,6 @@ while tracing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.interop.streams import StreamError, stream_handle
@@ -15,6 +14,7 @@ from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.aggregates import describe
 from triptych.metastage.values.scalars import Int64, Numeric, materialize
 from triptych.stages import Leaf
+from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 
 

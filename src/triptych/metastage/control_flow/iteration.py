@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.ir.handles import Value
@@ -13,6 +12,7 @@ from triptych.metastage.values import promotion
 from triptych.metastage.values.binding_time import Range
 from triptych.metastage.values.promotion import TYPES, TypeInfo
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int64, Numeric
+from triptych.support.dataclass import dataclass
 
 _I32, _I64 = TYPES["Int32"], TYPES["Int64"]
 

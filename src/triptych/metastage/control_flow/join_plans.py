@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from triptych.hooks import DEAD, UNDEFINED
@@ -28,6 +27,7 @@ from triptych.metastage.values.aggregates import (
 )
 from triptych.metastage.values.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric, materialize
+from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from triptych.diagnostics.runtime_errors import BreakPlaceError
 from triptych.metastage.debugger.frame_values import Shown
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 from triptych.support.wording import nearest
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from triptych.metastage.values.promotion import TypeInfo
+from triptych.support.dataclass import dataclass
 from triptych.support.float_formats import FLOAT_FORMATS
 
 _MOST_SHOWN = 8

@@ -5,7 +5,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any, TypedDict
 
@@ -17,6 +16,7 @@ from triptych.metastage.trace.errors import ArgumentBindingError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.aggregates import describe
 from triptych.metastage.values.scalars import Int32, Numeric
+from triptych.support.dataclass import dataclass
 from triptych.support.wording import did_you_mean
 
 Dimensions = tuple[Any, Any, Any]

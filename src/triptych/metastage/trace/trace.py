@@ -8,7 +8,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -25,6 +25,7 @@ from triptych.metastage.trace.interposed import is_interposed
 from triptych.metastage.trace.loop_carried_attributes import LoopCarriedAttributes, TraceAgain
 from triptych.metastage.trace.progress import DeferredPrints, Progress
 from triptych.stages import Found, Rewritten
+from triptych.support.dataclass import dataclass
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.source import Span
 from triptych.support.source_texts import TooDeepError

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Literal
+
+from triptych.support.dataclass import dataclass
 
 Kind = Literal["bool", "int", "uint", "float"]
 

@@ -6,7 +6,6 @@ Nothing here needs a compiler or an assembler; what the first compilation warned
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from triptych.objectstage.target import Serialized
 from triptych.stages import Compiled, Lowered
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.report.usage import Usage, usage_facts, usage_from, warn_of_slow_code
 from triptych.targets.nvptx.toolchain.programs import disassemble

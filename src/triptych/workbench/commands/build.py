@@ -8,13 +8,13 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from triptych.driver.compile_many import Compilation, CompileCall, compile_many
 from triptych.support.config import config, override
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 
 JOBS = "JOBS"

@@ -21,7 +21,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from triptych.sanitizer.checkers import BARRIER_STATISTICS, DEFAULT, in_order, s
 from triptych.sanitizer.finding_errors import ScheduleError, error_of
 from triptych.sanitizer.findings import NOTES, Arrival, Collection, Example, Finding, Kind, collecting
 from triptych.support.config import has_colours, override
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.source import Span
 from triptych.support.tracebacks import user_traceback

@@ -11,9 +11,9 @@ import argparse
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from triptych.support.dataclass import dataclass
 from triptych.support.wording import did_you_mean
 
 _CHOICE = re.compile(r"invalid choice: '?([^' ]*)'? \(choose from (.*)\)")

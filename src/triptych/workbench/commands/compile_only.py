@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from traceback import walk_tb
@@ -26,6 +26,7 @@ from typing import Any
 from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.stages import Compiled, Loaded
 from triptych.support.config import config, hand_down
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.targets.nvptx.report.machine_code import machine_instructions

@@ -12,7 +12,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -30,6 +30,7 @@ from triptych.compat.public_names import (
     tier_of_module,
     when,
 )
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.workbench.commands.notebooks import SUFFIX, cells
 

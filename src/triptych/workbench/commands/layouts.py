@@ -6,7 +6,7 @@ A picture in the terminal answers most questions about a layout before any progr
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from triptych.layout import (
     zipped_divide,
 )
 from triptych.layout.picture import fits_a_picture
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ import linecache
 import sys
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from triptych.support.dataclass import dataclass
 
 SUFFIX = ".ipynb"
 _COMMANDS = ("%", "!")

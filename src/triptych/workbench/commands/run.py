@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
@@ -31,6 +30,7 @@ from triptych.metastage.trace import locations
 from triptych.objectstage.target import find_target
 from triptych.support import timeline
 from triptych.support.config import config, hand_down, override
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.timeline import Moment
 from triptych.support.tracebacks import user_traceback

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from triptych.support.dataclass import dataclass
 from triptych.support.wording import did_you_mean
 from triptych.workbench.arrays import arrays_in, mapped, to_float64, torch
 from triptych.workbench.errors import ContractError

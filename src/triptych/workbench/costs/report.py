@@ -5,12 +5,13 @@ from __future__ import annotations
 import linecache
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from triptych.ptxsim.counting import BlockCounts, CountedLaunch, Counts, kind_of
 from triptych.ptxsim.reading import Kernel, Line
+from triptych.support.dataclass import dataclass
 from triptych.workbench.costs.simulation import CostRun
 from triptych.workbench.costs.table import fits, resources
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from triptych.ptxsim.machine import Gpu
 from triptych.ptxsim.memory import Room
 from triptych.stages import Compiled, Loaded
 from triptych.support.config import config, override
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.errors import DriverError
 from triptych.targets.nvptx.report.usage import Usage
 from triptych.targets.nvptx.runtime.driver import Driver

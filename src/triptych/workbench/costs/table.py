@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.ptxsim.counting import CountedLaunch
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, WARP
 from triptych.targets.nvptx.report.resources import Need, limits, next_step
 from triptych.targets.nvptx.report.usage import Usage

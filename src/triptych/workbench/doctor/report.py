@@ -10,11 +10,12 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import triptych
 from triptych.objectstage.target import TARGETS
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.processors import processor_model
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES

@@ -16,7 +16,6 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,6 +27,7 @@ import triptych
 import triptych as tt
 from triptych.interop.dlpack import ELEMENT_CODES, GPU, DLTensor, array_type
 from triptych.support.config import override
+from triptych.support.dataclass import dataclass
 from triptych.support.forking import import_late
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.description.errors import NoGpuError

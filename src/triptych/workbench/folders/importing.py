@@ -16,11 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from triptych.support.config import process_environment
+from triptych.support.dataclass import dataclass
 from triptych.workbench.errors import FolderError
 from triptych.workbench.folders.reading import CHECKLIST, Reading, read_example
 from triptych.workbench.progress import TICK

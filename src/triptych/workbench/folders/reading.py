@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from triptych.support.dataclass import dataclass
 from triptych.support.wording import did_you_mean_file
 from triptych.workbench.errors import FolderError
 

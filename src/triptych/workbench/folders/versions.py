@@ -12,10 +12,11 @@ import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from triptych.support.dataclass import dataclass
 from triptych.workbench.errors import FolderError
 from triptych.workbench.units import time_text
 

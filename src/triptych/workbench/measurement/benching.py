@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from triptych.support.dataclass import dataclass
 from triptych.support.wording import did_you_mean
 from triptych.workbench.arrays import arrays_in, clone, dtype_name, mapped, overwrite, size_in_bytes
 from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance, bench_cases, refuse_unknown_cases, takes

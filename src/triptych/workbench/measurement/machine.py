@@ -6,10 +6,11 @@ import json
 import os
 import platform
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from triptych.support.dataclass import dataclass
 from triptych.support.processors import processor_model
 from triptych.workbench.kernel_files import kept_folder
 

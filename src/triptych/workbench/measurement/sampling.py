@@ -15,12 +15,13 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from triptych.support.dataclass import dataclass
 from triptych.workbench.measurement.clocks import HOST, Call, Clock, without_collections
 
 _FEWEST = 6

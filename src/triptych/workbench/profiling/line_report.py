@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from triptych.support.dataclass import dataclass
 
 Place: TypeAlias = tuple[str, int]
 """A file and a line in it."""

@@ -9,11 +9,12 @@ import statistics
 from _thread import get_ident
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.stages import Compiled, Loaded
+from triptych.support.dataclass import dataclass
 from triptych.support.timeline import LISTENERS, STAGE, Moment, during, now
 from triptych.targets.cpu.runtime.pool import Record, are_many, keep_records, take_records
 

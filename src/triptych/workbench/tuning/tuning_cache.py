@@ -13,13 +13,14 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.support.processors import processor_model, processors

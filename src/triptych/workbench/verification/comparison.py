@@ -10,12 +10,13 @@ second only is looked at again: a number may be as far off as rounding the input
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from triptych.support.dataclass import dataclass
 from triptych.workbench.arrays import (
     Array,
     bits_of,

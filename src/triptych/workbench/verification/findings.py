@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
+from triptych.support.dataclass import dataclass
 from triptych.workbench.units import ulps_text
 
 Reason: TypeAlias = Literal[

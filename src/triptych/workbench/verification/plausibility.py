@@ -10,12 +10,13 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from triptych.support.dataclass import dataclass
 from triptych.workbench.arrays import Array, arrays_in, bits, clone, digest, is_tensor, size_in_bytes, torch
 from triptych.workbench.verification.comparison import Expected
 from triptych.workbench.verification.findings import Reason

@@ -9,12 +9,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from triptych.support.dataclass import dataclass
 from triptych.support.tracebacks import in_one_line
 from triptych.workbench.arrays import Array, arrays_in, clone, digest, mapped, overwrite, values_of
 from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance

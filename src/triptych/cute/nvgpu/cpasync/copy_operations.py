@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperands, CopyOperation
@@ -15,6 +14,7 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.errors import CopyInstructionError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import BFloat16, Float16, Float32, Int32, Int64, Numeric, Uint32, Uint64
+from triptych.support.dataclass import dataclass
 
 _CACHES = {LoadCacheMode.ALWAYS: "all", LoadCacheMode.GLOBAL: "global"}
 _SIZES = {LoadCacheMode.ALWAYS: (32, 64, 128), LoadCacheMode.GLOBAL: (128,)}

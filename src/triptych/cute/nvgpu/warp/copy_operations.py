@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
@@ -15,6 +14,7 @@ from triptych.kernel_ir.dialects.tile import WARP_THREADS
 from triptych.layout import Layout, make_layout, recast_layout, size
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

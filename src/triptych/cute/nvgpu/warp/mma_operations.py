@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaOperands, MmaOperation, threads_of_block
 from triptych.cute.nvgpu.typed_mma import TYPES, WORDS, Shape3, TypedMmaOp
@@ -26,6 +24,7 @@ from triptych.metastage.values.scalars import (
     TFloat32,
     Uint8,
 )
+from triptych.support.dataclass import dataclass
 
 # Meta-stage, products by whole warps: one `tile.mma` stands for all instructions, until a target writes them out.
 

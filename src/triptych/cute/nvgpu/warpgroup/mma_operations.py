@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaOperands
@@ -28,6 +27,7 @@ from triptych.metastage.values.scalars import (
     TFloat32,
     Uint8,
 )
+from triptych.support.dataclass import dataclass
 
 _WARPGROUP = Layout(WARPGROUP_THREADS, 1)
 

@@ -5,7 +5,6 @@ does it itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
@@ -15,6 +14,7 @@ from triptych.ir.location import place_of
 from triptych.ir.types import element_type, is_float, word_of
 from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow, pack, round_to_odd, sum_to_odd, unpack, widen
 from triptych.kernel_ir.transforms.narrow_floats.storage import storage, stored_constant
+from triptych.support.dataclass import dataclass
 from triptych.support.float_formats import SATURATE, FloatFormat
 
 

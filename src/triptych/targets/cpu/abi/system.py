@@ -9,11 +9,11 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from triptych.ir import bindings
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 
 ALLOCATE = "aligned_alloc"

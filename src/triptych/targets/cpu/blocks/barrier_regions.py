@@ -7,7 +7,7 @@ block, and around each stretch between barriers runs a loop over the warps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import TypeAlias
 
@@ -31,6 +31,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 )
 from triptych.kernel_ir.dialects.opdef import Traits
 from triptych.kernel_ir.dialects.simt import BARRIER
+from triptych.support.dataclass import dataclass
 
 
 class NeedsCoroutines(Exception):

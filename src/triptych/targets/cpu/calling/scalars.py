@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from triptych.ir.errors import LoweringError
 from triptych.stages import Leaf
+from triptych.support.dataclass import dataclass
 
 Kind = Literal["boolean", "signed", "unsigned", "float"]
 

@@ -14,7 +14,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from types import CodeType, FrameType, TracebackType
@@ -22,6 +21,7 @@ from typing import Any
 
 from triptych.metastage.debugger.breakpoints import SITES, StopFrame
 from triptych.metastage.debugger.frame_values import Lane, as_it_was, lanes
+from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.abi.abi import KERNEL_STOP_NUMBERS, LaunchRecord
 
 _STOPS_AT_ONCE = sys.version_info >= (3, 13)

@@ -16,13 +16,13 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import BuiltinFunctionType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from triptych.diagnostics.runtime_errors import NobodyAnswersError
 from triptych.metastage.debugger.breakpoints import REACHED, SITES, StopSite, break_place
 from triptych.support.config import config, process_environment
+from triptych.support.dataclass import dataclass
 from triptych.support.forking import PerProcess
 from triptych.support.source import Span
 from triptych.support.tracebacks import is_framework

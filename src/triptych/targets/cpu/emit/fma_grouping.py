@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import byte_size, element_type
 from triptych.kernel_ir.analysis.addresses import INDEXING, base, private_place
 from triptych.kernel_ir.dialects.kernel_operations import all_operands, defining_op, producer
 from triptych.kernel_ir.dialects.tile import MMA
+from triptych.support.dataclass import dataclass
 
 SUM = "math.fma"
 TOGETHER = 16

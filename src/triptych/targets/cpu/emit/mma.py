@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from string import Template
@@ -14,6 +13,7 @@ from triptych.ir.location import place_of
 from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.kernel_ir.dialects.tile import MMA, WARP_THREADS
 from triptych.layout import Layout, size
+from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.emit.collectives import require_whole_warp
 from triptych.targets.cpu.emit.values import StackSlot
 from triptych.targets.cpu.emit.warp import Warp

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from triptych.ir.handles import Operation, Value
@@ -19,6 +18,7 @@ from triptych.ir.types import byte_size, count_and_element, element_type
 from triptych.kernel_ir.analysis.addresses import INDEXING, private_place
 from triptych.kernel_ir.analysis.uniformity import UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import defining_op, is_ordered, is_pure, writes
+from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.emit.fma_grouping import SUM, TOGETHER, ForwardedLoad, Groups, groups_of
 from triptych.targets.cpu.emit.values import PrivateArray, users
 

@@ -5,7 +5,6 @@ be done at once. Addresses and values wait in memory, where a run-time lane numb
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice, pairwise
 from string import Template
@@ -25,6 +24,7 @@ from triptych.ir.types import (
 )
 from triptych.kernel_ir.analysis.lanes import Lanes
 from triptych.kernel_ir.dialects.kernel_operations import is_ordered
+from triptych.support.dataclass import dataclass
 from triptych.support.runs import Run, runs
 from triptych.targets.cpu.abi.abi import ALIGNMENT
 from triptych.targets.cpu.emit.warp import Warp

@@ -6,13 +6,13 @@ The inner loop stays what it was, and LLVM vectorises it as before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Operation, Type, Value
 from triptych.ir.types import is_index, is_integer
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, defining_op, operations
+from triptych.support.dataclass import dataclass
 
 STRIP_LENGTH = 1 << 16
 """The most iterations of a strip."""

@@ -12,11 +12,11 @@ addresses, so shared memory begins at a multiple of its largest pattern (1024 by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from string import Template
 
 from triptych.kernel_ir.dialects.tensor_maps import MOST_DIMENSIONS, MOST_EXTENT, PIECE
+from triptych.support.dataclass import dataclass
 
 EXTENTS, STRIDES = 1, 1 + MOST_DIMENSIONS
 """The words of a map in which they begin; the base is word 0, and the first stride that of the second dimension."""

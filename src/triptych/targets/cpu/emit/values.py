@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from triptych.ir.handles import Operation, Type, Value
@@ -10,6 +9,7 @@ from triptych.ir.types import byte_size, element_type, generic_pointer, is_point
 from triptych.kernel_ir.analysis.addresses import INDEXING, step
 from triptych.kernel_ir.dialects.check import CHECK_ADDRESS, CHECK_STOP
 from triptych.kernel_ir.dialects.kernel_operations import array_size, is_mma, pointee, producer, walk
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

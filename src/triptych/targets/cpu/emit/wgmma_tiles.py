@@ -10,12 +10,12 @@ in the order of k, each with one rounding; f16 sums are rounded to f16 once for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from triptych.kernel_ir.dialects.mma import DEPTH_BYTES, WARPGROUP_WARPS, WIDTHS, elements_per_register
 from triptych.kernel_ir.dialects.smem_operands import ATOM_ROWS, CHUNK_BYTES, K_MAJOR
 from triptych.kernel_ir.dialects.tile import WARP_THREADS
+from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.emit.mma import converted, stored_type
 from triptych.targets.cpu.emit.text_lines import Lines
 

@@ -10,10 +10,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from triptych.ir.modules import leaves_text, read_leaves
 from triptych.stages import Leaf, Memory
+from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.calling.scalars import SCALARS, BoundaryScalar
 
 # Export ABI codes: the numbers between exported objects and the programs that call them.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, element_and_lanes
@@ -13,6 +12,7 @@ from triptych.ir.modules import append_ir, operations_named
 from triptych.ir.passes import Replacement, Rule, replace_each
 from triptych.ir.types import may_approximate
 from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow
+from triptych.support.dataclass import dataclass
 from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.targets.cpu.vector_math import exponentials, trigonometry
 

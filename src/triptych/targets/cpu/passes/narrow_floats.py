@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder, builder_before
@@ -18,6 +17,7 @@ from triptych.kernel_ir.transforms.narrow_floats.expansion import expand_narrow_
 from triptych.kernel_ir.transforms.narrow_floats.operations import FloatMachine
 from triptych.kernel_ir.transforms.narrow_floats.rounding import widen_bits
 from triptych.kernel_ir.transforms.narrow_floats.storage import storage, stored_constant
+from triptych.support.dataclass import dataclass
 from triptych.support.float_formats import FLOAT_FORMATS, SATURATE
 
 # Narrow floats between Python and the compiled function: they cross as Float64, and the function itself rounds them.

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from triptych.diagnostics.check_errors import tables, unpack
 from triptych.diagnostics.kernel_errors import DeadlockError, MbarrierError
 from triptych.sanitizer.pipeline_protocol import explained
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.support.source import Span

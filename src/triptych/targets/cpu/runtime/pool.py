@@ -15,7 +15,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import get_ident
@@ -25,6 +24,7 @@ from typing import Any, TypeVar
 from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychWarning
 from triptych.support.forking import import_late
 from triptych.support.processors import processors

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from triptych.support.dataclass import dataclass
 
 Operand: TypeAlias = "Number | int"
 

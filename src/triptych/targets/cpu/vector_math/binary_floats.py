@@ -7,9 +7,9 @@ adding, shifting and reinterpreting bits is defined for every pattern.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from triptych.ir.expressions import Expression, Operand, select
+from triptych.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

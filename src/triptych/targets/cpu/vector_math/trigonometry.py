@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from triptych.ir import bindings
@@ -16,6 +16,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, select
 from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.modules import symbols
+from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.vector_math.binary_floats import copysign, fma, nearest_integer, polynomial
 
 # Expression that the common formula cannot serve: a separate function computes them, only when there is such a lane.

@@ -7,7 +7,6 @@ thread would have come to it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
@@ -16,6 +15,7 @@ from triptych.ir.launch import Launch
 from triptych.ir.types import word_of
 from triptych.kernel_ir.analysis.addresses import fact
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
+from triptych.support.dataclass import dataclass
 
 _TOTAL = frozenset(
     f"arith.{name}"

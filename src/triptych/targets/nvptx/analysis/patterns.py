@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import word_of
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
+from triptych.support.dataclass import dataclass
 
 Term: TypeAlias = "str | int | tuple[Any, ...]"
 """A name stands for any value, the same wherever it occurs; a number for a constant.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from triptych.support.dataclass import dataclass
 
 NEWEST_PTX = 90
 """The newest version of PTX, times ten, that LLVM writes."""

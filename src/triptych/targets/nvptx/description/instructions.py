@@ -10,7 +10,6 @@ inline PTX (`cache_hints`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from triptych.ir.handles import Attribute, Operation
@@ -18,6 +17,7 @@ from triptych.ir.types import is_integer
 from triptych.kernel_ir.dialects import simt, tile
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES
 from triptych.kernel_ir.dialects.mma import WARP_MMAS
+from triptych.support.dataclass import dataclass
 
 Attributes = Mapping[str, Attribute | str]
 """By name: MLIR text, or an attribute of the operation as it is."""

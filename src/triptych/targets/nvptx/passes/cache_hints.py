@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from triptych.ir.builder import Builder, builder_before
 from triptych.ir.errors import LoweringError
@@ -24,6 +23,7 @@ from triptych.ir.types import (
 from triptych.kernel_ir.analysis.addresses import AddressForms, private_place
 from triptych.kernel_ir.dialects.kernel_operations import is_pure, operations
 from triptych.kernel_ir.dialects.simt import PREFETCH
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.analysis.kernels import bits_of, kernels
 from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.description.errors import AssemblerError, MissingToolError

@@ -9,7 +9,6 @@ registers of A or of B with the one before, which a GPU then reads once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from triptych.ir import bindings
@@ -19,6 +18,7 @@ from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.kernel_operations import producer
 from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma
 from triptych.kernel_ir.dialects.tile import MMA
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture
 

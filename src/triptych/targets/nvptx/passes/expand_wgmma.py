@@ -12,7 +12,7 @@ products after it read and write, so that it comes after all that others write t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from triptych.ir import bindings
@@ -25,6 +25,7 @@ from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.kernel_ir.dialects.opdef import WgmmaStep
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 _MOST_GROUPS = 8

@@ -7,7 +7,6 @@ divides by. Both sides of a launch change, so it runs before they part.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from triptych.ir import bindings
@@ -18,6 +17,7 @@ from triptych.ir.modules import operations_named, signature_of
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import int_width
 from triptych.kernel_ir.dialects.kernel_operations import blocks_around, known_block
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.analysis.host_expressions import ARGUMENT, Expression, HostSide
 from triptych.targets.nvptx.analysis.kernels import extents_given, kernels
 from triptych.targets.nvptx.analysis.patterns import LAST_OF_FLOOR, FloorDivision, Term, floor_division, match

@@ -11,7 +11,6 @@ that TF32 does not have is nowhere promised.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from triptych.ir.builder import Builder
@@ -24,6 +23,7 @@ from triptych.kernel_ir.dialects.kernel_operations import defining_op
 from triptych.kernel_ir.transforms.narrow_floats.expansion import expand_narrow_floats
 from triptych.kernel_ir.transforms.narrow_floats.operations import FloatMachine
 from triptych.kernel_ir.transforms.narrow_floats.rounding import clamped, overflows, pack, unpack
+from triptych.support.dataclass import dataclass
 from triptych.support.float_formats import SATURATE, FloatFormat
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture

@@ -6,7 +6,8 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from triptych.support.dataclass import dataclass
 
 # Machine code counts of a cubin itself, which is an ELF file: no disassembler is needed.
 #

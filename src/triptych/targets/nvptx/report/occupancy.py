@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
@@ -17,6 +16,7 @@ from triptych.ir.modules import operations_named
 from triptych.ir.types import GLOBAL_SPACE, memory_space
 from triptych.kernel_ir.analysis.addresses import Address, AddressForms
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, known_block
+from triptych.support.dataclass import dataclass
 from triptych.support.runs import runs
 from triptych.support.source import Span
 from triptych.targets.nvptx.analysis.kernels import bits_of, kernels

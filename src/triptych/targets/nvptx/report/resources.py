@@ -7,8 +7,9 @@ give.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.architectures import (
     REGISTER_PIECE,
     REGISTERS,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.support.errors import PerformanceWarning
 from triptych.support.serialization import from_dict_strict
 from triptych.support.source import Span

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.architectures import NEWEST_PTX, Architecture
 from triptych.targets.nvptx.description.errors import AssemblerError
 

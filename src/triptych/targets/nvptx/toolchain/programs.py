@@ -8,13 +8,13 @@ import os
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.record import JSON, Entry, NotAnEntry
 from triptych.support.config import config
+from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.description.errors import AssemblerError
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions, refused
