@@ -37,33 +37,41 @@ def test_a_coroutine() -> None:
         # CHECK-NEXT: arith.constant 256 : i64
         # CHECK-NEXT: %5 = llvm.call @{{\\w+}}(%c256_i64, %4) : (i64, i64) -> !llvm.ptr
         # CHECK-NEXT: llvm.intr.coro.begin %{{\\w+}}, %5
+        # CHECK-NEXT: llvm.mlir.none : token
+        # CHECK: arith.constant false
+        # CHECK-NEXT: llvm.intr.coro.suspend
+        # CHECK-NEXT: cf.switch %{{\\w+}} : i8, [
+        # CHECK-NEXT: default: ^bb3,
+        # CHECK-NEXT: 0: ^bb1,
+        # CHECK-NEXT: 1: ^bb4
+        # CHECK: ^bb1:
         # CHECK-NEXT: arith.addi
         # CHECK-NEXT: llvm.mlir.none : token
         # CHECK: arith.constant false
         # CHECK-NEXT: llvm.intr.coro.suspend
         # CHECK-NEXT: cf.switch %{{\\w+}} : i8, [
-        # CHECK-NEXT: default: ^bb2,
-        # CHECK-NEXT: 0: ^bb1,
-        # CHECK-NEXT: 1: ^bb3
-        # CHECK: ^bb1:
+        # CHECK-NEXT: default: ^bb3,
+        # CHECK-NEXT: 0: ^bb2,
+        # CHECK-NEXT: 1: ^bb4
+        # CHECK: ^bb2:
         # CHECK-NEXT: arith.muli
-        # CHECK-NEXT: cf.br ^bb4
-        # CHECK-NEXT: ^bb2:
+        # CHECK-NEXT: cf.br ^bb5
+        # CHECK-NEXT: ^bb3:
         # CHECK: llvm.mlir.none : token
         # CHECK: arith.constant false
         # CHECK: llvm.intr.coro.end
         # CHECK: return %{{\\w+}} : !llvm.ptr
-        # CHECK-NEXT: ^bb3:
+        # CHECK-NEXT: ^bb4:
         # CHECK: llvm.intr.coro.free
         # CHECK-NEXT: llvm.call @free
-        # CHECK-NEXT: cf.br ^bb2
-        # CHECK-NEXT: ^bb4:
+        # CHECK-NEXT: cf.br ^bb3
+        # CHECK-NEXT: ^bb5:
         # CHECK: arith.constant true
         # CHECK-NEXT: llvm.intr.coro.suspend
         # CHECK-NEXT: cf.switch %{{\\w+}} : i8, [
-        # CHECK-NEXT: default: ^bb2,
-        # CHECK-NEXT: 0: ^bb3,
-        # CHECK-NEXT: 1: ^bb3
+        # CHECK-NEXT: default: ^bb3,
+        # CHECK-NEXT: 0: ^bb4,
+        # CHECK-NEXT: 1: ^bb4
         # CHECK: func.func @plain(%arg0: i32) {
         # CHECK-NEXT: return
         """,
@@ -87,10 +95,10 @@ def test_other_calls_and_every_return() -> None:
         lower_coroutines,
         """
         # CHECK: call @plain
-        # CHECK-NEXT: cf.br ^bb7
+        # CHECK-NEXT: cf.br ^bb8
         # CHECK-COUNT-2: arith.constant false
-        # CHECK: ^bb4:
-        # CHECK-NEXT: cf.br ^bb7
+        # CHECK: ^bb5:
+        # CHECK-NEXT: cf.br ^bb8
         # CHECK: arith.constant true
         # CHECK-NOT: @triptych.suspend
         """,

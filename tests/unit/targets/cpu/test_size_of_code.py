@@ -166,3 +166,29 @@ def test_elements_of_register_tensors_are_chosen_without_branches() -> None:
     threads, elements = np.arange(64), np.arange(16)[:, None]
     expected = np.where(threads % 16 > elements, np.float32(-1), x.reshape(16, 64) * 2)
     assert np.array_equal(y.reshape(16, 64), expected)
+
+
+@tt.kernel
+def meet(x: cute.Tensor, count: tt.Int32) -> None:
+    """Warps wait for each other where a loop over them cannot be cut."""
+    thread, _, _ = cute.arch.thread_idx()
+    for i in range(count):
+        if thread < 32:
+            cute.arch.barrier(barrier_id=1, number_of_threads=64)
+            x[thread] = x[thread] + x[64 + i] * 1_234_567
+        else:
+            cute.arch.barrier(barrier_id=1, number_of_threads=64)
+
+
+@tt.jit
+def met(x: cute.Tensor, count: tt.Int32) -> None:
+    meet(x, count).launch(grid=1, block=64)
+
+
+def test_code_of_warps_that_wait_is_written_once() -> None:
+    """A coroutine that may run on without a wait has its code before its first suspension and after it."""
+    x = np.repeat(np.array([0, 1], np.int32), 64)
+    compiled = tt.compile(met, x, 3)
+    assert compiled.asm.count("$1234567") == 1
+    compiled(x, 3)
+    assert np.array_equal(x[:32], np.full(32, 3 * 1_234_567, np.int32))

@@ -95,6 +95,7 @@ class CoroutineKernel:
                     {"callee": code.attribute(f'@"{warp.start}"')},
                 )
                 code.store(made, self._handle(handles, number), 8)
+                code.operation("llvm.intr.coro.resume", (made,))
 
             loop(code, zero, states.warps, one, begin)
             self._schedule(states, handles, frame, first, launch, queue)

@@ -1,7 +1,8 @@
 """Pass `lower-coroutines`: functions of warps that wait become LLVM coroutines.
 
-Runs on a flat control-flow graph, after checks have become branches. A request to suspend ends its block; every return
-leads to one last suspension, at which the caller sees that the warp has ended.
+Runs on a flat control-flow graph, after checks have become branches. A request to suspend ends its block; the first one
+stands where the function begins, so that it returns its handle at once. Every return leads to one last suspension, at
+which the caller sees that the warp has ended.
 """
 
 from __future__ import annotations
@@ -80,6 +81,9 @@ class _Coroutine:
         whole = code.value("llvm.and", (more, code.constant(-alignment, "i64")), "i64")
         memory = code.call(ALLOCATE, (code.constant(alignment, "i64"), whole), ["!llvm.ptr"]).result
         self._handle = code.value("llvm.intr.coro.begin", (self._identity, memory), "!llvm.ptr")
+        # LLVM splits a coroutine into what runs before it first suspends and what may run later. A wait may find that
+        # it need not suspend, so all of the code would be in both: twice as much to optimise.
+        code.operation("func.call", attributes={"callee": code.attribute(f"@{SUSPEND_REQUEST}")})
 
     def _free(self) -> None:
         code = self._code
