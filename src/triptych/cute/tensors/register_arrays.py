@@ -15,6 +15,7 @@ from triptych.cute.tracing.errors import RegisterPlaceError
 from triptych.kernel_ir.analysis.addresses import PrivatePlace, private_place
 from triptych.kernel_ir.dialects.kernel_operations import producer
 from triptych.layout import Layout
+from triptych.layout.coordinates import all_indices
 from triptych.metastage.trace.trace import place
 
 _REGISTER_BYTES = 4
@@ -46,7 +47,7 @@ def register_offsets(tensor: Tensor, start: int, modes: str, what: str, counts: 
         raise RegisterPlaceError(
             f"the layout of {what} is not known while tracing", span=place(), found=str(tensor), expected="static modes"
         )
-    parts = [_offsets(layout, mode, count) for mode, count in enumerate(counts)]
+    parts = [_offsets(layout, mode) for mode in range(len(counts))]
     offsets = []
     for number in range(rows * columns):
         begin = start + parts[1][number % rows] + parts[2][number // rows]
@@ -58,9 +59,9 @@ def register_offsets(tensor: Tensor, start: int, modes: str, what: str, counts: 
     return offsets
 
 
-def _offsets(layout: Layout, mode: int, count: int) -> list[int]:
-    """What a coordinate of one mode adds to the index; a mode that the layout does not have adds nothing."""
-    return [layout[mode](i) for i in range(count)] if mode < len(layout) else [0]
+def _offsets(layout: Layout, mode: int) -> tuple[int, ...]:
+    """What coordinates of one mode add to the index; a mode that the layout does not have adds nothing."""
+    return all_indices(layout[mode].shape, layout[mode].stride) if mode < len(layout) else (0,)
 
 
 def _scattered(
