@@ -7,9 +7,11 @@ import json
 import multiprocessing
 import re
 import site
+import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import ModuleType
 
 import pytest
 
@@ -56,6 +58,13 @@ def triptych_run(text: str, folder: Path, *words: str) -> CompletedProcess[str]:
     program = folder / "program.py"
     program.write_text(text, encoding="utf-8")
     return run("-m", "triptych", "run", str(program), *words)
+
+
+def test_progress_waits_for_a_module_that_is_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread tells what runs, while the program imports what runs it."""
+    name = "triptych.targets.cpu.runtime.pool"
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    RunProgress(io.StringIO()).look(1e9)
 
 
 def test_program_runs_unchanged(tmp_path: Path) -> None:
@@ -159,6 +168,30 @@ def test_line_for_the_start_of_processes(value: str, is_found: bool, tmp_path: P
     done = run(str(program), TRIPTYCH_COMPAT=value)
     assert (done.stdout == "triptych\n") == is_found
     assert is_found or "No module named 'cutlass'" in done.stderr
+
+
+LOADED = "import sys; print(' '.join(name for name in sys.modules if name not in before))"
+
+
+def test_nothing_is_loaded_before_cutlass_is_imported_and_then_what_is_named() -> None:
+    """Activation took half a second in every process, and `import cutlass` loaded 700 modules."""
+    start = f"import sys; before = set(sys.modules); exec(open({str(START_FILE)!r}).read())"
+    idle = run("-c", f"{start}; {LOADED}", TRIPTYCH_COMPAT="1")
+    assert idle.stdout.split() == ["triptych_compat"]
+    named = run("-c", f"{start}; import cutlass, cutlass.cute as cute; {LOADED}", TRIPTYCH_COMPAT="1").stdout.split()
+    ours = [name for name in named if name.startswith("triptych")]
+    assert len(ours) <= 30, ours
+    assert not {"numpy", "torch", "llvmlite", "torch_mlir"} & set(named)
+    reached = run("-c", f"{start}; import cutlass; print(cutlass.cute.arch.thread_idx.__name__)", TRIPTYCH_COMPAT="1")
+    assert reached.stdout == "thread_idx\n"
+
+
+@pytest.mark.parametrize("first", ["torch", "cuda", "triptych.compat"])
+def test_waiting_ends_with_any_import_that_is_other_under_compat(first: str) -> None:
+    start = f"exec(open({str(START_FILE)!r}).read())"
+    asked = "from triptych import compat; assert compat.is_active(); compat.deactivate(); assert not compat.is_active()"
+    program = f"{start}\ntry:\n    import {first}\nexcept ImportError:\n    pass\n{asked}\nimport cutlass"
+    assert "No module named 'cutlass'" in run("-c", program, TRIPTYCH_COMPAT="1").stderr
 
 
 @pytest.mark.skipif(not IS_STARTED_BY_SITE, reason="needs an installation with triptych_compat.pth")

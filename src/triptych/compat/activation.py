@@ -1,8 +1,8 @@
 """Import hook for `cutlass`: Python's import system finds modules of Triptych under public names, if this is active.
 
-It is active under `triptych run` and its like, otherwise never. The module objects stay the same, only their class
-changes, so identity, `isinstance` and what a program does to a module mean the same under both names; a public name
-that is not here yet is a coded error. `deactivate` puts all of it back.
+It is active under `triptych run` and its like, otherwise never. What a program names is loaded. The module objects stay
+the same, only their class changes, so identity, `isinstance` and what a program does to a module mean the same under
+both names; a public name that is not here yet is a coded error. `deactivate` puts all of it back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from triptych.compat.errors import NotHereYetError, NotImportableYetError, Other
 from triptych.compat.public_names import (
     BESIDE,
     HOMES,
-    LATE,
     NOT_HERE_YET,
     ROOT,
     TIERS,
@@ -106,7 +105,8 @@ def not_here(name: str, tier: str, error: type[Absence]) -> Absence:
     )
 
 
-_LATE_HOMES = frozenset(HOMES[public] for public in LATE)
+_LATE_HOMES = frozenset(home for public, home in HOMES.items() if public != ROOT)
+"""Modules with a public name that are loaded when a program names them, under either name."""
 
 
 class CompatFinder(MetaPathFinder):
@@ -172,7 +172,7 @@ class _AliasLoader(Loader):
         alias(module)
         if module.__name__ == HOMES[ROOT]:
             for public, home in HOMES.items():
-                if public != ROOT and (public not in LATE or home in sys.modules):
+                if public != ROOT and home in sys.modules:
                     importlib.import_module(public)
 
 
@@ -215,7 +215,14 @@ _UNDO: list[Callable[[], None]] = []
 
 def is_active() -> bool:
     """Whether programs that import `cutlass` get Triptych."""
-    return bool(_UNDO)
+    return bool(_UNDO) or _start() is not None
+
+
+# Any: `triptych_compat`, which lies beside the package.
+def _start() -> Any:
+    """What waits for the first import of `cutlass`, since the process started with `TRIPTYCH_COMPAT`."""
+    start: Any = sys.modules.get("triptych_compat")
+    return start if start is not None and start.is_waiting() else None
 
 
 def imports_public_names(text: str) -> bool:
@@ -225,8 +232,10 @@ def imports_public_names(text: str) -> bool:
 
 def activate() -> None:
     """Let programs written for the public CuTe DSL run here: `import cutlass` gives Triptych from now on."""
-    if is_active():
+    if _UNDO:
         return
+    if (start := _start()) is not None:
+        start.leave()
     other = sys.modules.get(ROOT)
     if other is not None:
         raise OtherPackageError(
@@ -248,6 +257,8 @@ def activate() -> None:
 
 def deactivate() -> None:
     """Put everything back: nothing of `cutlass` can be imported afterwards."""
+    if (start := _start()) is not None:
+        start.leave()
     while _UNDO:
         _UNDO.pop()()
 
@@ -265,6 +276,6 @@ def activated() -> Iterator[None]:
 
 
 def activate_if_asked() -> None:
-    """For the start of every process (`triptych_compat.pth`): active if `TRIPTYCH_COMPAT` says so."""
+    """For processes that start with `TRIPTYCH_COMPAT` (`triptych_compat.pth`): active if it says so."""
     if config().compat:
         activate()

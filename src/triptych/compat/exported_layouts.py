@@ -9,8 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
+from triptych.diagnostics.tensor_errors import OTHER_LAYOUTS
 from triptych.support.errors import TriptychError
-from triptych.targets.cpu.export.loaded_modules import OTHER_LAYOUTS
 
 
 def install() -> Callable[[], None]:

@@ -421,5 +421,5 @@ NOT_HERE_YET = frozenset(
 BESIDE = {"cutlass.cute.experimental": "experimental", "cutlass.experimental": "experimental", "cutlass.jax": "T0"}
 """Packages beside the language, with all that is in them, and their tiers: programs import them only where they are."""
 
-LATE = frozenset({"cutlass.torch"})
-"""Not loaded with `cutlass`, because they load libraries that not every program uses."""
+WITH_LIBRARIES = frozenset({"cutlass.torch"})
+"""Modules that import the library of their name, which need not be installed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from triptych.support.errors import TriptychError
 from triptych.support.source import Span
 
@@ -22,6 +24,11 @@ class ArgumentTensorError(TriptychError, ValueError):
     """A tensor with another shape, stride, alignment or device than the function was compiled for."""
 
     code = "TT0642"
+
+
+OTHER_LAYOUTS: list[Callable[[TriptychError], None]] = []
+"""Who is told of a tensor with another layout than an exported function was compiled for, which is then passed all the
+same: by the dynamic values of its own layout, as C would. Nobody by default: it is an error."""
 
 
 class ReadOnlyTensorError(TriptychError, ValueError):

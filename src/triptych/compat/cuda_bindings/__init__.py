@@ -1,24 +1,24 @@
 """Stand-ins for `cuda.bindings`: host calls of public programs that succeed without a driver.
 
 They do on the CPU what has a meaning there (memory, streams, events, questions about the device) and refuse the rest.
+They are imported, and a driver is looked for, when a program first imports `cuda`.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from triptych.compat.cuda_bindings import driver, nvrtc, runtime
-from triptych.compat.cuda_bindings.handles import REAL
 from triptych.support.forking import import_late
-from triptych.targets.nvptx.description.errors import NoGpuError
-from triptych.targets.nvptx.runtime.driver import find_driver
 
 __all__ = ["install"]
 
-_MODULES = {"driver": driver, "runtime": runtime, "nvrtc": nvrtc}
+_CUDA = "cuda"
+_MODULES = ("driver", "runtime", "nvrtc")
 
 
 def install() -> Callable[[], None]:
@@ -26,24 +26,35 @@ def install() -> Callable[[], None]:
 
     Where the package and a driver are there, nothing changes.
     """
+    if _CUDA in sys.modules:
+        return _put_in()
+    finder = _Finder()
+    sys.meta_path.insert(0, finder)
+    return finder.undo
+
+
+def _put_in() -> Callable[[], None]:
+    """Put the stand-ins in, if the package or a driver is not there; gives what takes them out."""
     before = _loaded()
     is_installed = _has_package()
     if is_installed and _has_driver():
         return lambda: None
+    real = import_late(f"{__name__}.handles").REAL
+    modules = {name: import_late(f"{__name__}.{name}") for name in _MODULES}
     if is_installed:  # what else is in the package stays: `cuda.core` is built on it
-        REAL.update({name: import_late(name) for name in map("cuda.bindings.{}".format, _MODULES)})
+        real.update({name: import_late(name) for name in map("cuda.bindings.{}".format, _MODULES)})
     there = _loaded()
     package = there.get("cuda.bindings") or _package("cuda.bindings")
     root = there.get("cuda") or _package("cuda")
     root.bindings = package  # type: ignore[attr-defined]
     sys.modules |= {"cuda": root, "cuda.bindings": package}
     replaced = {name: vars(package).get(name) for name in _MODULES}
-    for name, module in _MODULES.items():
+    for name, module in modules.items():
         setattr(package, name, module)
         sys.modules[f"cuda.bindings.{name}"] = module
 
     def undo() -> None:
-        REAL.clear()
+        real.clear()
         for name in _loaded():
             del sys.modules[name]
         sys.modules.update(before)
@@ -73,7 +84,47 @@ def _has_package() -> bool:
 
 
 def _has_driver() -> bool:
+    errors = import_late("triptych.targets.nvptx.description.errors")
     try:
-        return find_driver() is not None
-    except NoGpuError:
+        return import_late("triptych.targets.nvptx.runtime.driver").find_driver() is not None
+    except errors.NoGpuError:
         return False
+
+
+def _nothing() -> None:
+    """Nobody has imported `cuda`."""
+
+
+class _Finder(MetaPathFinder):
+    """Puts the stand-ins in when `cuda` is first looked for."""
+
+    def __init__(self) -> None:
+        self._undo: Callable[[], None] = _nothing
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != _CUDA:
+            return None
+        sys.meta_path.remove(self)
+        self._undo = _put_in()
+        there = sys.modules.get(_CUDA)
+        return None if there is None else ModuleSpec(_CUDA, _Loaded(there), is_package=True)
+
+    def undo(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        self._undo()
+
+
+class _Loaded(Loader):
+    """Gives the import system a module that is there, and leaves it as it is."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module, self._spec = module, module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec or module.__spec__

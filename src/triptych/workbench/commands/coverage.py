@@ -21,10 +21,10 @@ from triptych.compat import activated
 from triptych.compat.public_names import (
     BESIDE,
     HOMES,
-    LATE,
     NOT_HERE_YET,
     ROOT,
     TIERS,
+    WITH_LIBRARIES,
     public_names,
     tier_of,
     tier_of_module,
@@ -268,7 +268,7 @@ def _name(name: str, where: Sequence[Use]) -> Name:
 def _is_here(name: str) -> bool:
     """Whether a program that asks for the name gets it; of a module beside a library that is absent, what it lists."""
     module, _, attribute = name.rpartition(".")
-    if module in LATE and importlib.util.find_spec(module.rpartition(".")[2]) is None:
+    if module in WITH_LIBRARIES and importlib.util.find_spec(module.rpartition(".")[2]) is None:
         return attribute in _listed(HOMES[module])
     try:
         attrgetter(name.removeprefix(f"{ROOT}."))(importlib.import_module(ROOT))

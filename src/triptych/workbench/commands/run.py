@@ -123,9 +123,9 @@ def _own_line() -> tuple[str, str]:
 
 
 def _launches() -> list[tuple[str, int, int]]:
-    """Of the pools, if there is one yet."""
-    pool = sys.modules.get(_POOL)
-    return [] if pool is None else pool.latest_launches()
+    """Of the pools, if there is one yet; the program may be importing their module."""
+    ask: Callable[[], list[tuple[str, int, int]]] | None = getattr(sys.modules.get(_POOL), "latest_launches", None)
+    return [] if ask is None else ask()
 
 
 def _counted(number: int, one: str, many: str = "") -> str:

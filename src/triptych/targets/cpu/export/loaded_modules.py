@@ -24,7 +24,7 @@ from triptych.diagnostics.runtime_errors import (
     ExportedModuleError,
     MissingFunctionError,
 )
-from triptych.diagnostics.tensor_errors import ArgumentTensorError, read_only_argument
+from triptych.diagnostics.tensor_errors import OTHER_LAYOUTS, ArgumentTensorError, read_only_argument
 from triptych.driver.boundary import for_user
 from triptych.interop.dlpack import DLTensor
 from triptych.interop.streams import is_stream_class, stream_handle
@@ -35,7 +35,6 @@ from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.object_file import ObjectFile, is_elf
 from triptych.metastage.values.numeric import Numeric
 from triptych.stages import Memory
-from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.abi.abi import entry_symbol
 from triptych.targets.cpu.calling.raising import tensor_error
@@ -114,11 +113,6 @@ def _bfloat_bits(number: float) -> int:
         number = math.copysign(math.ldexp(round(math.ldexp(abs(number), -exponent)), exponent), number)
     bits: int = struct.unpack("<I", struct.pack("<f", number))[0]
     return bits >> 16 | (64 if math.isnan(number) else 0)
-
-
-OTHER_LAYOUTS: list[Callable[[TriptychError], None]] = []
-"""Who is told of a tensor with another layout than the function was compiled for, which is then passed all the same: by
-the dynamic values of its own layout, as C would. Nobody by default: it is an error."""
 
 
 class ExportedFunction:
