@@ -305,11 +305,11 @@ def compiled_function(
     A function over numbers and tensors gets a class of its own, whose `__call__` is the entry.
     """
     start_log()
-    if likely is None and not anew:
-        return make_compiled_function(job, load_or_compile(job, key, effects))
-    check_unsealed(job, key, None)
-    known = KnownCode(job, key, effects, likely=None if likely is None else likely._loaded)
-    return make_compiled_function(job, compile_here(job, known))
+    if anew:
+        check_unsealed(job, key, None)
+        return make_compiled_function(job, compile_here(job, KnownCode(job, key, effects)))
+    program = load_or_compile(job, key, effects, None if likely is None else likely._loaded)
+    return make_compiled_function(job, program)
 
 
 def make_compiled_function(job: Job, program: Program) -> CompiledFunction:

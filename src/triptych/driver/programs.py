@@ -60,14 +60,17 @@ def compiled_program(job: Job, known: KnownCode | None = None) -> Program:
         raise too_deep(span, found, "a program that it has room for") from None
 
 
-def load_or_compile(job: Job, key: Key, effects: Effects) -> Program:
-    """From the store if it has it; else compiled, by one process only, and kept there."""
+def load_or_compile(job: Job, key: Key, effects: Effects, likely: Loaded | None) -> Program:
+    """From the store if it has it; else compiled, by one process only, and kept there.
+
+    `likely` is code of this process that serves if the program, whose tracing has effects, is the same again.
+    """
     store = None if _is_watched() else default_store()
     if store is None:
         check_unsealed(job, key, None)
-        return compile_here(job, KnownCode(job, key, effects))
-    make = partial(_compile_for, store, job, key, effects)
-    if _why_never(job, key):
+        return compile_here(job, KnownCode(job, key, effects, likely=likely))
+    make = partial(_compile_for, store, job, key, effects, likely)
+    if likely is not None or _why_never(job, key):
         return make()[0]
     return store.find_or_make(key.digest, lambda entry: _deserialized(entry, job), make)
 
@@ -77,11 +80,13 @@ def compile_here(job: Job, known: KnownCode) -> Program:
     return compiled_program(job, known)._replace(unkept=known.reason, code_key=known.found)
 
 
-def _compile_for(store: Store, job: Job, key: Key, effects: Effects) -> tuple[Program, Entry | None]:
+def _compile_for(
+    store: Store, job: Job, key: Key, effects: Effects, likely: Loaded | None
+) -> tuple[Program, Entry | None]:
     """A program, and its entry if other processes can call it without tracing it; else the store has its code."""
-    known = KnownCode(job, key, effects, store)
+    known = KnownCode(job, key, effects, store, likely)
     made = compile_here(job, known)
-    if known.found:
+    if known.found or made.loaded is likely:
         return made, None
     entry = entry_of(made.loaded, job.target, known.missing or key, None if known.reason else made.rebuild)
     if isinstance(entry, str):
