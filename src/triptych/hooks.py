@@ -81,6 +81,8 @@ Names = tuple[str, ...]
 Get = Callable[[], tuple[Any, ...]]
 Set = Callable[[tuple[Any, ...]], None]
 Thunk = Callable[[], Any]
+Calls = tuple[tuple[Any, str], ...]
+"""Methods that every iteration of a loop calls, each as (object, name of the method)."""
 
 
 def no_values() -> tuple[Any, ...]:
@@ -171,11 +173,19 @@ class Hooks(Protocol):
         names: Names = (),
         get: Get = ...,
         set: Set = ...,
+        calls: Calls = (),
     ) -> None:
         """Run `body(item)` for each item until one of the variables `exits` (a subset of `names`) is true."""
 
     def while_(
-        self, test: Thunk | bool, body: Thunk, exits: Names, names: Names = (), get: Get = ..., set: Set = ...
+        self,
+        test: Thunk | bool,
+        body: Thunk,
+        exits: Names,
+        names: Names = (),
+        get: Get = ...,
+        set: Set = ...,
+        calls: Calls = (),
     ) -> None:
         """Run `body()` while `test()` holds (`while True:` arrives as the constant) and no exit was taken."""
 
@@ -292,6 +302,7 @@ class PythonHooks:
         names: Names = (),
         get: Get = no_values,
         set: Set = ignore_values,
+        calls: Calls = (),
     ) -> None:
         for item in iterable:
             body(item)
@@ -306,6 +317,7 @@ class PythonHooks:
         names: Names = (),
         get: Get = no_values,
         set: Set = ignore_values,
+        calls: Calls = (),
     ) -> None:
         while test is True or (test is not False and test()):
             body()

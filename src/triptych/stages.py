@@ -39,6 +39,8 @@ class Rewritten:
     """Makes the text when someone looks: making it always would cost a quarter of the time of rewriting."""
     bind: Callable[[object], FunctionType]
     """`bind(hooks)` makes a runnable function of the rewritten code."""
+    assigns: tuple[tuple[str, Span], ...] = ()
+    """Attributes of its first parameter that every call assigns, each with the place of an assignment."""
 
     @property
     def text(self) -> str:

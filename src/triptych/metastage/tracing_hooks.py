@@ -14,6 +14,7 @@ from triptych.hooks import (
     DEAD,
     OPERATORS,
     UNDEFINED,
+    Calls,
     Get,
     Names,
     Place,
@@ -153,6 +154,7 @@ class TracingHooks(StoppingHooks):
         names: Names = (),
         get: Get = no_values,
         set: Set = ignore_values,
+        calls: Calls = (),
     ) -> None:
         if isinstance(iterable, Range) and iterable.unroll_full:
             self._unrolled(iterable.static(), body, exits, names, get, set)
@@ -160,7 +162,7 @@ class TracingHooks(StoppingHooks):
             self._unrolled(iterable, body, exits, names, get, set)
         elif (steps := steps_of(iterable, self.trace)) is not None:
             self.trace.loops = True
-            for_loop(self.trace, steps, body, exits, names, get, set)
+            for_loop(self.trace, steps, body, exits, names, get, set, calls)
 
     def _unrolled(
         self, iterable: object, body: Callable[[Any], None], exits: Names, names: Names, get: Get, set: Set
@@ -186,11 +188,12 @@ class TracingHooks(StoppingHooks):
         names: Names = (),
         get: Get = no_values,
         set: Set = ignore_values,
+        calls: Calls = (),
     ) -> None:
         flags = [names.index(flag) for flag in exits]
         most = config().unroll_limit
         for _ in self.trace.progress.each(range(most)):
-            outcome = self._iteration(test, body, exits, names, get, set)
+            outcome = self._iteration(test, body, exits, names, get, set, calls)
             if outcome is not True or is_raised(flags, get):
                 return
         raise StaticRequiredError(
@@ -202,7 +205,7 @@ class TracingHooks(StoppingHooks):
         )
 
     def _iteration(
-        self, test: Thunk | bool, body: Thunk, exits: Names, names: Names, get: Get, set: Set
+        self, test: Thunk | bool, body: Thunk, exits: Names, names: Names, get: Get, set: Set, calls: Calls
     ) -> bool | None:
         """One iteration as Python runs it: True if another may follow. A run-time test takes over the whole loop.
 
@@ -224,7 +227,7 @@ class TracingHooks(StoppingHooks):
                 body()
             elif outcome is None:
                 self.trace.loops = True
-                while_loop(self.trace, None if isinstance(test, bool) else test, body, exits, names, get, set)
+                while_loop(self.trace, None if isinstance(test, bool) else test, body, exits, names, get, set, calls)
 
         self.guard(exits, (), step, names, get, set)
         return outcome

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import partial
 from types import CodeType, FunctionType
 from weakref import WeakKeyDictionary
@@ -16,11 +17,12 @@ from triptych.prestage.build import children
 from triptych.prestage.flow import Flow
 from triptych.prestage.frame import Frame
 from triptych.prestage.function import build_function, compile_function, find_node, source_of
-from triptych.prestage.scopes import FunctionNode, mangle, parameters
+from triptych.prestage.scopes import FunctionNode, mangle, parameters, stores
 from triptych.prestage.splitting import LeavableBlock, flatten_chains
 from triptych.prestage.statements import StatementRewriter
 from triptych.stages import Rewritten, Source
 from triptych.support.dataclass import dataclass
+from triptych.support.source import Span
 
 
 def rewrite(function: FunctionType, stops: bool = False) -> Rewritten:
@@ -32,7 +34,8 @@ def rewrite(function: FunctionType, stops: bool = False) -> Rewritten:
     known = versions.get(stops)
     if known is None or known.text != source.text or known.code.co_filename != source.file:
         known = versions[stops] = _rewrite_code(function, source, stops)
-    return Rewritten(source, known.code, partial(_text, known.tree), partial(build_function, known.code, function))
+    bind = partial(build_function, known.code, function)
+    return Rewritten(source, known.code, partial(_text, known.tree), bind, known.assigns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class _Known:
     text: str
     code: CodeType
     tree: ast.FunctionDef
+    assigns: tuple[tuple[str, Span], ...]
 
 
 _KNOWN: WeakKeyDictionary[CodeType, dict[bool, _Known]] = WeakKeyDictionary()
@@ -52,10 +56,36 @@ def _rewrite_code(function: FunctionType, source: Source, stops: bool) -> _Known
     refuse.check(node, source.file)
     mangle(node, function.__code__.co_qualname)
     try:
-        new = _rewrite_function(_as_definition(node), source.file, None, stops)
-        return _Known(source.text, compile_function(new, function), new)
+        definition = _as_definition(node)
+        assigns = tuple(_assigned_always(definition, source.file))
+        new = _rewrite_function(definition, source.file, None, stops)
+        return _Known(source.text, compile_function(new, function), new, assigns)
     except RecursionError:
         raise refuse.too_deep(find_node(function), source.file) from None
+
+
+def _assigned_always(definition: ast.FunctionDef, file: str) -> Iterator[tuple[str, Span]]:
+    """The attributes of the first parameter that no branch and no early exit keeps the function from assigning."""
+    first = next(iter(parameters(definition)), None)
+    if first in stores(definition.body):
+        return
+    for statement in definition.body:
+        if _own_returns([statement]):
+            return
+        for target in _targets(statement):
+            match target:
+                case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner == first:
+                    end = (target.end_lineno, target.end_col_offset)
+                    yield name, Span(file, target.lineno, target.col_offset, *end)
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    match statement:
+        case ast.Assign(targets=targets):
+            return targets
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target, value=ast.expr()):
+            return [target]
+    return []
 
 
 def _text(definition: ast.FunctionDef) -> str:

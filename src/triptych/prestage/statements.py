@@ -216,6 +216,12 @@ class StatementRewriter:
         owners = self.flow.locals - assigned - self.flow.before[node].undefined
         return sorted({place for place in self.frame.attributes[known:] if place[0] in owners})
 
+    def _calls(self, methods: list[tuple[str, str]], assigned: set[str], node: ast.stmt) -> list[ast.keyword]:
+        """The methods that every iteration calls, of objects whose variables the loop leaves as they are."""
+        owners = self.flow.locals - assigned - self.flow.before[node].undefined
+        pairs = [build.tuple_of([build.name(of), build.constant(name)]) for of, name in methods if of in owners]
+        return [ast.keyword("calls", build.tuple_of(pairs))] if pairs else []
+
     def _construct(
         self,
         call: ast.Call,
@@ -244,6 +250,7 @@ class StatementRewriter:
 
     # loops ------------------------------------------------------------------------------------------------------
     def _for(self, node: ast.For) -> tuple[list[ast.stmt], Exits]:
+        methods = _methods(node.body)
         iterable = self.expressions.rewrite(node.iter)
         hoisted, self.expressions.hoisted = self.expressions.hoisted, []
         number, known = self.frame.fresh_number(), len(self.frame.attributes)
@@ -253,9 +260,11 @@ class StatementRewriter:
         call = build.call_hook("for_", iterable, build.name(body.name))
         assigned = self.frame.assigned([body])
         places = self._places(known, assigned, node)
+        call.keywords += [] if exits else self._calls(methods, assigned, node)
         return self._loop(node, number, [*hoisted, body], call, assigned, exits, node.iter, places)
 
     def _while(self, node: ast.While) -> tuple[list[ast.stmt], Exits]:
+        methods = _methods(node.body)
         number, known = self.frame.fresh_number(), len(self.frame.attributes)
         before: list[ast.stmt] = []
         if isinstance(node.test, ast.Constant):
@@ -270,6 +279,7 @@ class StatementRewriter:
         call = build.call_hook("while_", test, build.name(body.name))
         assigned = self.frame.assigned(before)
         places = self._places(known, assigned, node)
+        call.keywords += [] if exits else self._calls(methods, assigned, node)
         return self._loop(node, number, before, call, assigned, exits, node.test, places)
 
     def _loop_body(
@@ -427,6 +437,18 @@ def _middle(statements: Sequence[ast.stmt], counted: Container[ast.AST], most: i
     """Where to cut statements of which more than `most` are among the `counted`; 0: nowhere."""
     found = [index for index, statement in enumerate(statements) if statement in counted]
     return found[len(found) // 2] if len(found) > most else 0
+
+
+def _methods(body: Sequence[ast.stmt]) -> list[tuple[str, str]]:
+    """The methods of variables that statements of a body call whenever it runs to its end, as (variable, method)."""
+    found = []
+    for statement in body:
+        match statement:
+            case ast.Expr(value=call) | ast.Assign(value=call):
+                match call:
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)):
+                        found.append((owner, name))
+    return list(dict.fromkeys(found))
 
 
 def _exiting(function: FunctionNode) -> set[ast.AST]:

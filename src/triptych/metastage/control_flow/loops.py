@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from triptych.hooks import DEAD, UNDEFINED, Get, Names, Place, Set, Thunk
+from triptych.hooks import DEAD, UNDEFINED, Calls, Get, Names, Place, Set, Thunk
 from triptych.ir.handles import Operation, Value
 from triptych.metastage.control_flow.branches import ScfIf, two_sided
 from triptych.metastage.control_flow.iteration import Steps
@@ -25,7 +25,7 @@ from triptych.metastage.control_flow.join_plans import (
     is_dead,
     missing_path,
 )
-from triptych.metastage.control_flow.mutation import can_track
+from triptych.metastage.control_flow.mutation import assigned_by, can_track
 from triptych.metastage.control_flow.object_joins import note_carried, note_head, note_left
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.loop_carried_attributes import Finding, LoopCarriedAttributes, TraceAgain
@@ -36,10 +36,10 @@ from triptych.metastage.values.scalars import Boolean, materialize
 TraceLoop = Callable[[Names, Get, Set, LoopCarriedAttributes], None]
 
 
-def trace_loop(trace: Trace, names: Names, get: Get, set_: Set, loop: TraceLoop) -> None:
+def trace_loop(trace: Trace, names: Names, get: Get, set_: Set, calls: Calls, loop: TraceLoop) -> None:
     """Trace a loop with its variables and with all attributes that it assigns, whichever function does it."""
     origin = locations.chain(locations.user_frame(sys._getframe(1)))
-    found = _known(trace, origin, names)
+    found = _known(trace, origin, calls, names)
     with trace.repetition.output.holding():
         while True:
             every = (*names, *found)
@@ -71,11 +71,17 @@ def drafted(trace: Trace, name: str, regions: int) -> Iterator[Operation]:
         raise
 
 
-def _known(trace: Trace, origin: tuple[tuple[int, int], ...], names: Names) -> list[Place]:
-    """The attributes that a loop at this position was found to assign when a loop around it was traced before."""
+def _known(trace: Trace, origin: tuple[tuple[int, int], ...], calls: Calls, names: Names) -> list[Place]:
+    """The attributes that methods assign which every iteration calls, and those that a loop at this position was found
+    to assign when a loop around it was traced before."""
     given = {(id(name.owner), name.attribute) for name in names if isinstance(name, Place)}
-    known = trace.repetition.found.get(origin, ())
-    return [p for p in known if (id(p.owner), p.attribute) not in given and can_track(trace, p.owner, p.attribute)]
+    known = []
+    for each in (*assigned_by(trace, calls), *trace.repetition.found.get(origin, ())):
+        key = (id(each.owner), each.attribute)
+        if key not in given and can_track(trace, each.owner, each.attribute):
+            given.add(key)
+            known.append(each)
+    return known
 
 
 def _also(get: Get, set_: Set, count: int, found: list[Place]) -> tuple[Get, Set]:
@@ -255,14 +261,21 @@ def _built_in(region: Region, plan: Plan, values: list[Any], trace: Trace) -> An
 
 
 def for_loop(
-    trace: Trace, steps: Steps, body: Callable[[Any], None], exits: Names, names: Names, get: Get, set_: Set
+    trace: Trace,
+    steps: Steps,
+    body: Callable[[Any], None],
+    exits: Names,
+    names: Names,
+    get: Get,
+    set_: Set,
+    calls: Calls = (),
 ) -> None:
     """A loop over run-time `steps`."""
 
     def loop(every: Names, read: Get, write: Set, attributes: LoopCarriedAttributes) -> None:
         _for_loop(trace, steps, body, Carried(trace, exits, every, read, write, attributes))
 
-    trace_loop(trace, names, get, set_, loop)
+    trace_loop(trace, names, get, set_, calls, loop)
 
 
 def _for_loop(trace: Trace, steps: Steps, body: Callable[[Any], None], carried: Carried) -> None:
@@ -329,7 +342,16 @@ def _unless(trace: Trace, flags: Sequence[Value], more: Value) -> Value:
     return more
 
 
-def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, names: Names, get: Get, set_: Set) -> None:
+def while_loop(
+    trace: Trace,
+    test: Thunk | None,
+    body: Thunk,
+    exits: Names,
+    names: Names,
+    get: Get,
+    set_: Set,
+    calls: Calls = (),
+) -> None:
     """A loop while a run-time test holds; `test` None means always, until an exit is taken."""
 
     def loop(every: Names, read: Get, write: Set, attributes: LoopCarriedAttributes) -> None:
@@ -337,7 +359,7 @@ def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, name
         with drafted(trace, "scf.while", 2) as draft:
             _while_loop(trace, test, body, exits, carried, draft)
 
-    trace_loop(trace, names, get, set_, loop)
+    trace_loop(trace, names, get, set_, calls, loop)
 
 
 def _while_loop(

@@ -7,16 +7,20 @@ objects that the program made are the exception: a construct that assigns one ha
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
 from types import MemberDescriptorType, MethodDescriptorType, SimpleNamespace
 from typing import Any, NoReturn
 
-from triptych.hooks import Place
+from triptych.hooks import Calls, Place
 from triptych.metastage.control_flow.join_plans import has_dynamic
 from triptych.metastage.control_flow.object_joins import check_unmerged
+from triptych.metastage.trace import locations
 from triptych.metastage.trace.errors import DynamicMutationError
 from triptych.metastage.trace.loop_carried_attributes import Finding, TraceAgain, found_place
 from triptych.metastage.trace.trace import Region, Trace, place
-from triptych.metastage.trace.user_code import BuiltinCallable, class_entry, is_own
+from triptych.metastage.trace.user_code import BuiltinCallable, class_entry, is_own, user_method
+from triptych.support.errors import TriptychError
 from triptych.support.wording import with_article
 
 MUTATORS: dict[type, frozenset[str]] = {
@@ -153,6 +157,20 @@ def track(trace: Trace, owner: object, attribute: str) -> bool:
     if loops:
         _trace_again(trace, [missing[at][0] for at in loops], found)
     return True
+
+
+def assigned_by(trace: Trace, calls: Calls) -> Iterator[Place]:
+    """The attributes of objects that methods of the user's assign, whichever way they take: the pre-stage knows them.
+
+    A loop that hands them on from the start need not be traced again.
+    """
+    for owner, name in calls:
+        method = None if name in getattr(owner, "__dict__", ()) else user_method(type(owner), name)
+        if method is None or locations.is_rewritten(method.__code__):
+            continue
+        with suppress(TriptychError):  # what cannot be rewritten runs as it is
+            for attribute, span in trace.rewrite(method).assigns:
+                yield found_place(owner, attribute, span)
 
 
 def _missing(region: Region, settled: Region, owner: object, attribute: str) -> list[tuple[Region, Any]]:
