@@ -20,6 +20,7 @@ from triptych.kernel_ir.dialects.kernel_operations import dimension, is_pure, po
 from triptych.kernel_ir.dialects.simt import PREFETCH
 from triptych.targets.cpu.emit import (
     atomics,
+    bfloat16,
     clusters,
     collectives,
     control_flow,
@@ -191,7 +192,8 @@ def convert(warp: Warp, operation: Operation) -> None:
     elif name == "arith.select":
         _select(warp, operation)
     elif is_pure(operation):
-        _elementwise(warp, operation)
+        if not bfloat16.round_many(warp, operation):
+            _elementwise(warp, operation)
     else:
         raise LoweringError(
             f"the CPU target cannot run {name} in a kernel", span=place_of(operation), found=str(operation)[:200]

@@ -19,6 +19,7 @@ from triptych.kernel_ir.transforms.narrow_floats.rounding import widen_bits
 from triptych.kernel_ir.transforms.narrow_floats.storage import storage, stored_constant
 from triptych.support.dataclass import dataclass
 from triptych.support.float_formats import FLOAT_FORMATS, SATURATE
+from triptych.targets.cpu.emit.bfloat16 import stays_for_warps
 
 # Narrow floats between Python and the compiled function: they cross as Float64, and the function itself rounds them.
 #
@@ -83,7 +84,7 @@ class CpuFloats(FloatMachine):
     def does(self, operation: Operation, formats: frozenset[str]) -> bool:
         if formats == {"f16"}:
             return operation.name not in _ROUNDS_TWICE or _is_plain_half(operation)
-        return operation.name in _PATTERNS
+        return operation.name in _PATTERNS or (formats == {"bf16"} and stays_for_warps(operation))
 
 
 def expand_narrow_floats(module: Module) -> None:
