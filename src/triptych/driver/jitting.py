@@ -16,7 +16,7 @@ from triptych.driver.cache_misses import CacheMiss, NoStoreError, explain
 from triptych.driver.compile_jobs import Job
 from triptych.driver.compiling import CompiledFunction, compiled_function
 from triptych.driver.function_keys import FunctionKeys
-from triptych.driver.warm_calls import warm_call
+from triptych.driver.warm_calls import places, warm_call
 from triptych.dsl import BASE, DSL
 from triptych.fingerprint.cache_key import Key, diff
 from triptych.fingerprint.guards import Guard, also, watches, without
@@ -200,8 +200,7 @@ class JitFunction:
         for argument in bound.values():  # nothing is compiled for a call that is refused
             check_untraced(argument)
         entry = self.find(bound, anew, called_from, {})
-        if not kwargs:
-            self._remember(args, entry)
+        self._remember(args, kwargs, bound, entry)
         return entry.compiled.call_packed(*(bound[p.name] for p in self._parameters if not p.static))
 
     def _bind(
@@ -232,16 +231,18 @@ class JitFunction:
         with self._lock.here():
             return self._entries.put(where, made)
 
-    def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:
-        """Let calls with arguments like these go straight to the entry point, if they can."""
+    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], bound: dict[str, Any], entry: Entry) -> None:
+        """Let calls with arguments like these, given in the same way, go straight to the entry point, if they can."""
         static = [parameter.static for parameter in self._parameters]
-        native = entry.compiled.direct
-        if native is None or len(args) != len(static) or OVERRIDES:
+        rest = [parameter.name for parameter in self._parameters[len(args) :]]
+        native, elsewhere = entry.compiled.direct, places(self.function, rest, kwargs) if rest or kwargs else []
+        if native is None or elsewhere is None or len(args) + len(rest) != len(static) or OVERRIDES:
             return
-        if all(fixed or entry.compiled.takes(type(arg)) for arg, fixed in zip(args, static, strict=True)):
+        given = [*args, *(bound[name] for name in rest)]
+        if all(fixed or entry.compiled.takes(type(arg)) for arg, fixed in zip(given, static, strict=True)):
             own: Any = type(self)
             otherwise = own.__call__ if self._warm_calls % MOST_WARM else own.__base__.__call__
-            own.__call__ = warm_call(native, args, static, entry.guard, otherwise)
+            own.__call__ = warm_call(native, given, static, entry.guard, otherwise, self.function, elsewhere)
             self._warm_calls += 1
 
     def _entry(

@@ -7,9 +7,10 @@ questions take three times as long as the native call itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from types import CodeType
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import CodeType, FunctionType
 from typing import Any
 
 from triptych.driver.boundary import for_user
@@ -25,8 +26,8 @@ _CONSTANTS = frozenset({bool, int, str, bytes})
 _TEMPLATE = """
 def __call__(self, *args, **kwargs):
     try:
-        {given} = args
-        warm = not kwargs and not OVERRIDES and (not TRACING or active() is None) and {tests}
+        {given} = args{others}
+        warm = {named} and not OVERRIDES and (not TRACING or active() is None) and {tests}
     except Exception:  # another number of arguments, or a name that is gone
         warm = False
     if warm:
@@ -41,15 +42,34 @@ def __call__(self, *args, **kwargs):
 """
 
 
+def places(function: FunctionType, parameters: Sequence[str], keywords: Mapping[str, object]) -> list[str] | None:
+    """Where a call finds its last arguments, which it does not give by position: in its keywords, or in the defaults.
+
+    None where that is not all: a keyword that is no parameter, or one that takes any number of arguments.
+    """
+    code, defaults = function.__code__, function.__kwdefaults__ or {}
+    if code.co_flags & (CO_VARARGS | CO_VARKEYWORDS) or not keywords.keys() <= {*parameters}:
+        return None
+    positional = code.co_varnames[: code.co_argcount]
+    found = {name: f"function.__defaults__[{i - len(positional)}]" for i, name in enumerate(positional)}
+    found |= {name: f"function.__kwdefaults__[{name!r}]" for name in defaults}
+    return [f"kwargs[{name!r}]" if name in keywords else found[name] for name in parameters]
+
+
 def warm_call(
     native: Callable[..., Any],
     arguments: Sequence[object],
     static: Sequence[bool],
     guard: Guard,
     otherwise: Callable[..., Any],
+    function: FunctionType,
+    elsewhere: Sequence[str] = (),
 ) -> Callable[..., Any]:
-    """A `__call__` for arguments like these (the same, where static); it hands all others to `otherwise`."""
-    names: dict[str, Any] = {**guard.names, "native": native, "otherwise": otherwise}
+    """A `__call__` for arguments like these (the same, where static); it hands all others to `otherwise`.
+
+    `elsewhere` are the `places` of the last of them.
+    """
+    names: dict[str, Any] = {**guard.names, "native": native, "otherwise": otherwise, "function": function}
     names |= {"OVERRIDES": OVERRIDES, "TRACING": TRACING, "active": active, "for_user": for_user}
     tests: list[str] = []
     for i, (argument, fixed) in enumerate(zip(arguments, static, strict=True)):
@@ -63,8 +83,14 @@ def warm_call(
             names[f"like{i}"] = argument
             tests.append(_same(i, argument, names))
     given = [f"given{i}" for i in range(len(arguments))]
+    by_position = given[: len(given) - len(elsewhere)]
+    named = sum(place.startswith("kwargs[") for place in elsewhere)
     text = _TEMPLATE.format(
-        given=f"({''.join(f'{name}, ' for name in given)})",
+        given=f"({''.join(f'{name}, ' for name in by_position)})",
+        others="".join(
+            f"\n        {name} = {place}" for name, place in zip(given[len(by_position) :], elsewhere, strict=True)
+        ),
+        named=f"len(kwargs) == {named}" if named else "not kwargs",
         tests=" and ".join([*tests, *guard.tests]) or "True",
         dynamic=", ".join(name for name, fixed in zip(given, static, strict=True) if not fixed),
     )
