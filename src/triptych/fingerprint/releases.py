@@ -172,11 +172,12 @@ _PROGRAMS = str(_ROOT / "diagnostics" / "catalogue")
 
 @cache
 def own_source() -> str:
-    """A digest of every module of this package: 10 ms, once in a process that keeps what it compiles."""
-    whole = hashlib.sha256()
+    """A digest of every module of this package: 30 ms, once in a process that keeps what it compiles."""
+    whole, start = hashlib.sha256(), len(str(_ROOT)) + 1
     for path in sorted(own_files()):
-        content = Path(path).read_bytes()
-        whole.update(f"{os.path.relpath(path, _ROOT)} {len(content)}\n".encode())
+        with open(path, "rb", buffering=0) as file:
+            content = file.read()
+        whole.update(f"{path[start:]} {len(content)}\n".encode())
         whole.update(content)
     return whole.hexdigest()
 
