@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.passes.running import checked, kernel
+from tests.passes.running import checked, kernel, parsed
+from triptych.ir.handles import Block, Operation
+from triptych.kernel_ir.dialects.kernel_operations import operations
+from triptych.kernel_ir.transforms import fuse_wgmma_k_loop as fuse_wgmma_k_loop_module
 from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 
 PRODUCT = (
@@ -58,3 +61,18 @@ def test_others_stay(apart: str) -> None:
         # CHECK: tile.wgmma{{.*}} tiles = array<i64: 1, 1, 1>
         """,
     )
+
+
+def test_a_block_is_read_once_for_all_its_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def counting(block: Block) -> list[Operation]:
+        nonlocal read
+        read += 1
+        return operations(block)
+
+    monkeypatch.setattr(fuse_wgmma_k_loop_module, "operations", counting)
+    module = parsed(program())
+    with module.context:
+        fuse_wgmma_k_loop(module)
+    assert read == 1

@@ -86,6 +86,7 @@ class UniformityAnalysis:
         self._per_warp = per_warp
         self._width = shape.width
         self._lanes: dict[Value, Lanes] = {}
+        self._seen_by_warps: dict[Operation, bool] = {}
         entry = body(kernel)
         for argument in entry.arguments:
             self._lanes[argument] = self._uniform()
@@ -126,9 +127,7 @@ class UniformityAnalysis:
     def _operation(self, operation: Operation, reads: Level) -> None:
         name = operation.name
         if traits(operation).encloses:
-            inside = reads
-            if not has(operation, Traits.is_barrier) and writes(operation):
-                inside = Level.WARP  # warps run it one after the other, and one may see what another has written
+            inside = Level.WARP if self._is_seen_by_warps(operation) else reads
             {"scf.if": self._if, "scf.for": self._for, "scf.while": self._while}[name](operation, inside)
             self._demote(operation)
             return
@@ -140,6 +139,16 @@ class UniformityAnalysis:
         for result in results:
             self._lanes[result] = found
         self._demote(operation)
+
+    def _is_seen_by_warps(self, operation: Operation) -> bool:
+        """Whether warps run it one after the other, and one may see what another has written.
+
+        Each answer takes a walk, and a loop asks in each of its rounds for all that is inside.
+        """
+        known = self._seen_by_warps.get(operation)
+        if known is None:
+            known = self._seen_by_warps[operation] = not has(operation, Traits.is_barrier) and writes(operation)
+        return known
 
     def _demote(self, operation: Operation) -> None:
         if operation in self._per_warp:

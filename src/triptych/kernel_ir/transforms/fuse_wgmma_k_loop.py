@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from triptych.ir.builder import Builder
-from triptych.ir.handles import Block, Module, Operation
+from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.addresses import AddressForms
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, is_pure, operations
@@ -24,11 +24,7 @@ _SAME = ("instruction", "d", "a_operand", "b_operand")
 
 def fuse_wgmma_k_loop(module: Module) -> None:
     builder, forms = Builder(module.context), AddressForms()
-    blocks: dict[Operation, Block] = {}
-    for product in operations_named(module, WGMMA):
-        found = operations(product.block)
-        blocks.setdefault(found[0], product.block)
-    for block in blocks.values():
+    for block in dict.fromkeys(product.block for product in operations_named(module, WGMMA)):
         for run in _runs(operations(block), forms):
             _join(run, forms, builder)
 

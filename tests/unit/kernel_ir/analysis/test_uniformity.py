@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.kernel_ir.kernels import kernel, said_last
+from triptych.ir.handles import Operation
+from triptych.kernel_ir.analysis import uniformity
 from triptych.kernel_ir.analysis.lanes import Lanes
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
-from triptych.kernel_ir.dialects.kernel_operations import walk
+from triptych.kernel_ir.dialects.kernel_operations import walk, writes
 
 WARP_UNIFORM, BLOCK_UNIFORM, VARYING = "warp uniform", "block uniform", "varying"
 STEPS = "warp base + lane*1"
@@ -376,6 +378,21 @@ def test_loads_in_regions_that_write(text: str, said: str) -> None:
     function, _module = kernel(text)
     load = next(found for found in walk(function) if found.name == "llvm.load")
     assert str(UniformityAnalysis(function, Shape(32, (256, 1, 1))).at(load.results[0])) == said
+
+
+def test_what_a_loop_writes_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rounds the values take that it and the loops around it carry."""
+    asked: list[str] = []
+
+    def counting(operation: Operation) -> bool:
+        asked.append(operation.name)
+        return writes(operation)
+
+    monkeypatch.setattr(uniformity, "writes", counting)
+    inner = "%y = scf.for %j = %c0 to %n step %c1 iter_args(%r = %s) -> (i32) : i32"
+    text = counted("%c0", "%n", "%c1", f"{inner} {{ %z = arith.addi %r, %t : i32 scf.yield %z : i32 }}")
+    assert of_loop(text) == (BLOCK_UNIFORM, VARYING, VARYING)
+    assert asked == ["scf.for", "scf.for"]
 
 
 def test_what_a_target_computes_for_each_warp() -> None:
