@@ -16,6 +16,7 @@ from triptych.ir.modules import operation_names, operations_named
 from triptych.ir.types import TypeOrText
 from triptych.stages import PassSpec
 from triptych.support.dataclass import dataclass
+from triptych.support.garbage import no_collection
 from triptych.support.interrupts import check_signals, interruptible
 from triptych.support.timeline import now, past
 
@@ -39,7 +40,7 @@ def run_passes(
 
     What callables at the end have made of it is not verified.
     """
-    with module.context:
+    with module.context, no_collection():
         present: frozenset[str] | None = None
         for step in _steps(passes, separate=observe is not None):
             started = now()

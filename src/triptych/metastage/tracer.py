@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
-from threading import get_ident
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -25,6 +21,7 @@ from triptych.metastage.trace.trace import Rewrite, Trace, TraceOptions, activat
 from triptych.metastage.values.explaining import explained
 from triptych.stages import Leaf, Rewritten, Traced
 from triptych.support.dataclass import dataclass
+from triptych.support.garbage import no_collection
 from triptych.support.source import Span
 
 
@@ -68,7 +65,7 @@ def trace(
     name = symbol(called or code.co_name)
     definition, block = builder.function(module, name, types, location)
     current.entry, current.progress.name = block, code.co_name
-    with activated(current), _no_collection():
+    with activated(current), no_collection():
         builder.insertion = builder.at_end(block)
         values = Received(leaves, list(block.arguments))
         dynamic = {name: shape.build(values, current) for name, shape in specialization.shapes.items()}
@@ -118,37 +115,6 @@ def _with_writing(leaves: list[Leaf], block: Block, module: Module) -> Iterator[
             yield leaf
         else:
             yield replace(leaf, memory=replace(leaf.memory, written=False))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Tracing makes many objects that live until it ends: looking for garbage among them costs a fifth of the time."""
-    if not gc.isenabled():
-        yield
-        return
-    _PAUSED_BY.append(get_ident())
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        _PAUSED_BY.remove(get_ident())
-
-
-_PAUSED_BY: list[int] = []
-"""Threads that are tracing without collection."""
-
-
-def _collect_again() -> None:
-    """After a fork: the thread that would have done it does not exist here."""
-    own = [thread for thread in _PAUSED_BY if thread == get_ident()]
-    if len(own) < len(_PAUSED_BY):
-        _PAUSED_BY[:] = own
-        gc.enable()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_collect_again)
 
 
 def _outside(rewritten: Rewritten | FunctionType) -> tuple[Callable[..., Any]]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -172,3 +173,11 @@ def test_callables_that_say_what_they_add_leave_no_doubt_about_the_rest(monkeypa
     )
     assert called == ["first", "of what was added", "may add anything", "last"]
     assert len(looked) == 2
+
+
+def test_nothing_collects_garbage_while_passes_run() -> None:
+    """What they make lives until they end: looking through it took a tenth of their time."""
+    collecting: list[bool] = []
+    run_passes(parse(LOOP), (PassSpec("look", "", lambda module: collecting.append(gc.isenabled())),))
+    assert collecting == [False]
+    assert gc.isenabled()

@@ -142,7 +142,8 @@ def walk(operation: Operation) -> Iterator[Operation]:
     """Everything inside an operation, in program order."""
     for child in inner(operation):
         yield child
-        yield from walk(child)
+        if len(child.regions):
+            yield from walk(child)
 
 
 def is_ordered(operation: Operation) -> bool:

@@ -65,7 +65,7 @@ class BlockFunction(BlockEnv):
         """Homes that nobody lives in any more, by what they hold."""
         self._array_memory: dict[Value, tuple[Value, bool]] = {}
         self._bases: dict[Value, Value] = {}
-        """Where the arrays of the warp begin whose code is written."""
+        """Where the arrays of the warp begin whose code is written; accesses are thousands."""
         self._array_segments = self._segments_of_arrays()
 
     def build(self) -> Operation:
@@ -97,6 +97,11 @@ class BlockFunction(BlockEnv):
         return self._sums.slots.get(root, {}).get(element)
 
     def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
+        if root not in self._bases:
+            self._bases[root] = self._part(warp, root)
+        return self._private[root], self._bases[root]
+
+    def _part(self, warp: Warp, root: Value) -> Value:
         array, code = self._private[root], self._code
         bytes_of_all = code.type(f"!llvm.array<{array.size * code.width} x i8>")
         kind = code.wide(array.element) if array.by_element else bytes_of_all
@@ -106,11 +111,7 @@ class BlockFunction(BlockEnv):
             once = len(used) == 1 and not next(iter(used)).in_loop
             self._array_memory[root] = (self._allocate(kind, count * (1 if once else self._frame.most_warps)), once)
         memory, once = self._array_memory[root]
-        if once or self._frame.most_warps == 1:
-            return array, memory
-        if root not in self._bases:
-            self._bases[root] = self._base(warp, memory, kind, count)
-        return array, self._bases[root]
+        return memory if once or self._frame.most_warps == 1 else self._base(warp, memory, kind, count)
 
     def _base(self, warp: Warp, memory: Value, kind: Type, count: int) -> Value:
         """The address of this warp's part of an array, computed where its code begins: all of it may use it."""
