@@ -84,3 +84,37 @@ def launched(folder: Path, debug: str) -> set[str]:
     command = [sys.executable, str(folder / "program.py")]
     output = subprocess.run(command, capture_output=True, text=True, check=True, env=settings).stdout
     return set(json.loads(output))
+
+
+FOUND = """
+import numpy as np
+
+@tt.kernel
+def twice(x: cute.Tensor):
+    x[cute.arch.thread_idx()[0]] *= 2.0
+
+@tt.jit
+def call(x: cute.Tensor):
+    twice(x).launch(grid=1, block=32)
+
+call(np.ones(32, np.float32))
+print(json.dumps(sorted(sys.modules)))
+"""
+MOST_FOR_A_HIT = 286
+
+
+def test_a_program_that_is_found_loads_no_compiler_and_no_other_target(tmp_path: Path) -> None:
+    """A second process waits for imports: of 295 modules for one kernel, 9 made or ran code for GPUs."""
+    program = tmp_path / "program.py"
+    program.write_text("import json, sys\nimport triptych as tt\nfrom triptych import cute\n" + FOUND)
+    settings = {**os.environ, "TRIPTYCH_CACHE": "1", "TRIPTYCH_CACHE_DIR": str(tmp_path / "store")}
+    command = [sys.executable, str(program)]
+    made, found = (
+        set(json.loads(subprocess.run(command, env=settings, capture_output=True, check=True).stdout)) for _ in range(2)
+    )
+    assert "torch_mlir" in made - found
+    ours = {name for name in found if name.partition(".")[0] == "triptych"}
+    assert len(ours) <= MOST_FOR_A_HIT, len(ours)
+    assert not [name for name in ours if name.startswith("triptych.targets.nvptx.toolchain")]
+    assert not [name for name in ours if name.startswith("triptych.prestage")]
+    assert "tarfile" not in found

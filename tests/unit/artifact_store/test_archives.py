@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import entry_of, key_of, store_in
+from triptych.artifact_store.archives import ArchiveError
 from triptych.artifact_store.record import Entry, SharedKey
-from triptych.artifact_store.store import ArchiveError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")
 

@@ -15,17 +15,16 @@ from triptych.stages import Compiled
 from triptych.support.device_model import DeviceModel
 from triptych.support.forking import import_late
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, WARP
-from triptych.targets.nvptx.runtime.loader import load
 from triptych.targets.nvptx.serialized_kernels import deserialize, serialize
-from triptych.targets.nvptx.toolchain.assembling import toolchain
+
+
+def _part(name: str) -> ModuleType:
+    """Loaded when code is made or run: programs for the CPU ask this package for limits of GPUs only."""
+    return import_late(f"triptych.targets.nvptx.{name}")
 
 
 def _passes() -> ModuleType:
-    return import_late("triptych.targets.nvptx.pipeline")
-
-
-def _generator() -> ModuleType:
-    return import_late("triptych.targets.nvptx.code_generation")
+    return _part("pipeline")
 
 
 @cache
@@ -36,10 +35,10 @@ def _for(name: str) -> Target:
         pipeline=lambda: _passes().pipeline(architecture),
         before_split=lambda: _passes().before_split(architecture),
         entry_symbol=lambda function: function,
-        codegen=lambda lowered, options: _generator().codegen(lowered, options, architecture),
-        load=load,
+        codegen=lambda lowered, options: _part("code_generation").codegen(lowered, options, architecture),
+        load=lambda compiled: _part("runtime.loader").load(compiled),
         start=lambda: shared_pool().start(),
-        info=toolchain,
+        info=lambda: _part("toolchain.assembling").toolchain(),
         serialize=serialize,
         deserialize=lambda lowered, frozen, options, again: deserialize(lowered, frozen, options, architecture),
         device_model=DeviceModel(lanes=WARP, assembly="ptx"),

@@ -14,9 +14,9 @@ from triptych.objectstage.target import Serialized
 from triptych.stages import Compiled, Lowered
 from triptych.support.config import config
 from triptych.support.dataclass import dataclass
+from triptych.support.forking import import_late
 from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.report.usage import Usage, usage_facts, usage_from, warn_of_slow_code
-from triptych.targets.nvptx.toolchain.programs import disassemble
 
 _PTX, _CUBIN = "ptx", "cubin"
 _USAGE = "usage"
@@ -53,7 +53,7 @@ def with_views(lowered: Lowered, architecture: Architecture, options: Mapping[st
     views: dict[str, Any] = {
         "ptx": lambda: code.ptx,
         "cubin": lambda: code.cubin,
-        "sass": cache(lambda: disassemble(code.cubin)),
+        "sass": cache(lambda: import_late("triptych.targets.nvptx.toolchain.programs").disassemble(code.cubin)),
         "resources": lambda: {name: usage.resources for name, usage in code.usage.items()},
         "usage": lambda: code.usage,
     }
