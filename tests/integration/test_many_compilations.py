@@ -165,6 +165,8 @@ def test_a_worker_that_dies_takes_one_job_with_it() -> None:
         assert lives.result(60) == 3
         assert len(workers_of(os.getpid())) == 1
         busy = workers.submit(time.sleep, 600)
+        while not busy.running():  # else it would be cancelled
+            time.sleep(0.01)
     finally:
         workers.shutdown(cancel_futures=True)
     assert isinstance(busy.exception(), WorkerDiedError)
