@@ -215,7 +215,7 @@ def _values(thing: str, names: Iterable[str]) -> str:
 
 def _compiled(cls: type, name: str, taken: str, lines: list[str], used: Mapping[str, object]) -> Callable[..., Any]:
     """A method. What it uses are parameters of a function around it, so that no module has to have them."""
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = {"__name__": cls.__module__}  # whose frame it is
     body = "\n  ".join(lines)
     exec(f"def outer({', '.join(used)}):\n def {name}({taken}):\n  {body}\n return {name}", namespace)
     made: Callable[..., Any] = namespace["outer"](**used)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triptych.ir.launch import LAUNCH
-from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP, WGMMA, WGMMA_STEPS
+from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
@@ -104,7 +104,7 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
             "fuse-wgmma-k-loop",
             "A product takes and gives back all its sums, however deep it is.",
             fuse_wgmma_k_loop,
-            frozenset({WGMMA}),
+            frozenset(WGMMA_STEPS),
             _NOTHING,
         ),
         PassSpec(

@@ -257,10 +257,10 @@ def check(warp: Warp, operation: Operation) -> None:
     elif (inside := all_inside(warp, operation)) is not None:
         made = code.operation("scf.if", (inside,), [code.type("i1"), code.type("i32")], regions=2)
         for side in range(2):
-            before = code.enter(code.append_block(made, side))
+            outer = warp.region(code.append_block(made, side), (), warp.mask)
             found = (code.constant(1, "i1"), code.constant(0, "i32")) if side == 0 else _failing(warp, condition)
             code.operation("scf.yield", found)
-            code.leave(before)
+            warp.leave(outer)
         holds, lane = made.results
     else:
         holds, lane = _failing(warp, condition)

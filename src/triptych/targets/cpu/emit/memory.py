@@ -299,10 +299,10 @@ def when_active(warp: Warp, write: Callable[[], None]) -> None:
         write()
         return
     made = code.operation("scf.if", (code.any(warp.mask),), regions=2)
-    before = code.enter(code.append_block(made, 0))
+    outer = warp.region(code.append_block(made, 0), (), warp.mask)
     write()
     code.operation("scf.yield")
-    code.leave(before)
+    warp.leave(outer)
 
 
 def _value_in(warp: Warp, value: Value, lane: Value, kind: Type) -> Value:

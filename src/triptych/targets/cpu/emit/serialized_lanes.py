@@ -184,10 +184,10 @@ def each_active(warp: Warp, act: Callable[[Value], None]) -> None:
         bounds = [code.constant(bound, "index") for bound in (0, code.width, 1)]
         made = code.operation("scf.for", bounds, regions=1)
         inside = code.append_block(made, 0, ["index"])
-        before = code.enter(inside)
+        outer = warp.region(inside, (), None)
         act(inside.arguments[0])
         code.operation("scf.yield")
-        code.leave(before)
+        warp.leave(outer)
         return
     zero, one = code.constant(0, "i64"), code.constant(1, "i64")
     bits = code.resized(code.bits(warp.mask), "i64")
@@ -198,12 +198,12 @@ def each_active(warp: Warp, act: Callable[[Value], None]) -> None:
     code.operation("scf.condition", (code.compare("ne", left, zero), left))
     code.leave(before)
     inside = code.append_block(made, 1, ["i64"])
-    before = code.enter(inside)
+    outer = warp.region(inside, (), warp.mask)
     left = inside.arguments[0]
     act(code.value("arith.index_castui", (code.value("math.cttz", (left,), "i64"),), "index"))
     without = code.value("arith.andi", (left, code.value("arith.subi", (left, one), "i64")), "i64")
     code.operation("scf.yield", (without,))
-    code.leave(before)
+    warp.leave(outer)
 
 
 def load_in_turn(warp: Warp, addresses: Value, kind: Type, alignment: int, order: Order | None = None) -> Value:

@@ -49,3 +49,24 @@ def test_active_lanes_copy(count: int, is_shared: bool) -> None:
     compiled(x, y, count)
     np.testing.assert_array_equal(y, expected)
     assert ("lanes32.copy" in compiled.llvm) is is_shared
+
+
+@tt.kernel
+def lane_after_a_store_of_one(o: cute.Tensor) -> None:
+    tid, _, _ = cute.arch.thread_idx()
+    lane = cute.arch.lane_idx()
+    for at in range(tid, 1, 1):
+        o[at] = lane
+    for at in range(tid, 2, 1):
+        o[at] = lane and 3
+
+
+@tt.jit(opt_level=0)
+def launch_one_thread(o: cute.Tensor) -> None:
+    lane_after_a_store_of_one(o).launch(grid=1, block=1)
+
+
+def test_a_vector_that_a_conditional_store_makes_is_not_used_after_it() -> None:
+    o = np.full(4, 7, np.int32)
+    launch_one_thread(o)
+    assert o.tolist() == [0, 0, 7, 7]
