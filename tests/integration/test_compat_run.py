@@ -177,7 +177,7 @@ def test_nothing_is_loaded_before_cutlass_is_imported_and_then_what_is_named() -
     """Activation took half a second in every process, and `import cutlass` loaded 700 modules."""
     start = f"import sys; before = set(sys.modules); exec(open({str(START_FILE)!r}).read())"
     idle = run("-c", f"{start}; {LOADED}", TRIPTYCH_COMPAT="1")
-    assert idle.stdout.split() == ["triptych_compat"]
+    assert set(idle.stdout.split()) <= {"triptych_compat"}  # which Python itself has loaded where it is installed
     named = run("-c", f"{start}; import cutlass, cutlass.cute as cute; {LOADED}", TRIPTYCH_COMPAT="1").stdout.split()
     ours = [name for name in named if name.startswith("triptych")]
     assert len(ours) <= 30, ours
