@@ -91,9 +91,12 @@ def test_a_fault_names_the_kernel_and_its_launch(program: str, when: str, blocks
     finished = run(program, when, "here", blocks)
     assert finished.returncode == -signal.SIGSEGV
     assert said(finished, program, "writes_far_away", "far"), finished.stderr
-    # faulthandler writes its line in pieces, and another thread may fault between two of them.
-    told = all(part in finished.stderr for part in ("Fatal Python error: ", "Segmentation fault"))
-    assert told == (when != "never")
+    told = "Fatal Python error: Segmentation fault" in finished.stderr
+    if when == "never":
+        assert not told
+    elif blocks == "1":
+        assert told
+    # faulthandler takes its own action back before it writes: a second thread that faults then ends the process.
 
 
 def test_a_fault_in_another_thread(program: str) -> None:
