@@ -107,7 +107,7 @@ class LoopRow:
 
 def loop_rows(program: str, architecture: str, compiled: Any, milliseconds: float) -> Iterator[LoopRow]:
     """A row for what was compiled, if it has a loop."""
-    loop = max(loops(compiled.__sass__), key=lambda loop: (_computing(loop), -loop.size), default=None)
+    loop = max(loops(compiled.__sass__), key=lambda loop: (computing(loop), -loop.size), default=None)
     if loop is None:
         return
     used = compiled.resources[loop.function]
@@ -115,7 +115,7 @@ def loop_rows(program: str, architecture: str, compiled: Any, milliseconds: floa
         program,
         architecture,
         loop.size,
-        _computing(loop),
+        computing(loop),
         loop.number_of("LDSM"),
         loop.number_of("LDGSTS"),
         used.registers,
@@ -124,7 +124,8 @@ def loop_rows(program: str, architecture: str, compiled: Any, milliseconds: floa
     )
 
 
-def _computing(loop: Loop) -> int:
+def computing(loop: Loop) -> int:
+    """Products of matrices, or of numbers where there are none."""
     return _matrix_products(loop) or loop.number_of("FFMA")
 
 
