@@ -64,7 +64,7 @@ def catalogue(code: str | None = None, *, as_json: bool = False) -> str:
         return json.dumps([_record(error) for error in chosen], indent=2)
     if code is not None:
         return entry(chosen[0])
-    return "\n".join(f"{error.code}  {error.__name__:<28}  {_reason(error)}" for error in chosen)
+    return "\n".join(f"{error.code}  {error.__name__:<28}  {reason(error)}" for error in chosen)
 
 
 def page() -> str:
@@ -81,7 +81,7 @@ def write_page(path: Path = PAGE) -> str:
 def entry(error: type[TriptychError]) -> str:
     """One error as Markdown: why it exists, the program that fails, the program that works."""
     return (
-        f"## {error.code} {error.__name__}\n\n{_reason(error)} It is also a `{_builtin(error)}`.\n\n"
+        f"## {error.code} {error.__name__}\n\n{reason(error)} It is also a `{_builtin(error)}`.\n\n"
         f"Fails:\n\n```python\n{_shown(error, 'failing')}\n```\n\nWorks:\n\n```python\n{_shown(error, 'fixed')}\n```\n"
     )
 
@@ -109,12 +109,12 @@ def _record(error: type[TriptychError]) -> dict[str, str]:
         "code": error.code,
         "name": error.__name__,
         "builtin": _builtin(error),
-        "reason": _reason(error),
+        "reason": reason(error),
         **{which: _text(error, which) for which in PROGRAMS},
     }
 
 
-def _reason(error: type[TriptychError]) -> str:
+def reason(error: type[TriptychError]) -> str:
     return " ".join((inspect.getdoc(error) or "").split())
 
 

@@ -1,0 +1,34 @@
+"""Sphinx configuration of the site. `python -m docs build` assembles the pages and calls Sphinx with it."""
+
+from __future__ import annotations
+
+import triptych
+
+project = "Triptych"
+author = "The Triptych developers"
+copyright = author
+version = release = triptych.__version__
+
+extensions = ["myst_nb", "sphinx_copybutton", "sphinx_design"]
+myst_enable_extensions = ["attrs_inline", "colon_fence"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+suppress_warnings = ["myst.strikethrough"]
+nitpicky = True
+default_role = "code"
+
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+
+html_theme = "furo"
+html_title = f"Triptych {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+copybutton_exclude = ".linenos, .gp, .go"
+highlight_language = "none"
+python_display_short_literal_types = True
+toc_object_entries = False  # names of the API would be most of every side bar

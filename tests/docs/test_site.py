@@ -1,0 +1,96 @@
+"""The site: links follow pages and files to their places, every public name has an entry, broken links are found."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pydoc
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from docs.site import api, gallery, reference
+from docs.site.assemble import assemble, moved_links
+from docs.site.links import broken_links
+
+ROOT = Path(__file__).resolve().parents[2]
+NEEDS_TORCH = {"triptych.torch"}
+MODULES = [name for area in api.AREAS for name in area.modules if name not in NEEDS_TORCH or find_spec("torch")]
+MOST_WITHOUT_A_DOCSTRING = 17
+"""It only falls."""
+
+
+def test_everything_is_assembled(tmp_path: Path) -> None:
+    """Sphinx is not needed for this: a link to a file that is not there is an error here already."""
+    count = assemble(ROOT, tmp_path)
+    pages = sorted(tmp_path.rglob("*.md"))
+    assert len(pages) == count
+    toctrees = (tmp_path / "index.md").read_text(encoding="utf-8")
+    reached = [page for page in sorted((ROOT / "docs/guides").glob("*.md")) if f"\nguides/{page.stem}\n" in toctrees]
+    assert reached == sorted((ROOT / "docs/guides").glob("*.md")), "each guide is in one of the groups"
+
+
+@pytest.mark.parametrize(
+    ("source", "link", "expected"),
+    [
+        ("docs/guides/kernels.md", "../../examples/kernels/softmax.py", "../gallery/softmax.md"),
+        ("docs/guides/kernels.md", "../../examples/kernels", "../gallery/index.md"),
+        ("docs/glossary.md", "errors.md", "errors/index.md"),
+        ("ARCHITECTURE.md", "docs/guides/kernels.md#blocks", "guides/kernels.md#blocks"),
+        ("ARCHITECTURE.md", "src/triptych/hooks.py", "files/src/triptych/hooks.py"),
+        ("docs/guides/kernels.md", "https://llvm.org", "https://llvm.org"),
+    ],
+)
+def test_links_follow_what_they_name(tmp_path: Path, source: str, link: str, expected: str) -> None:
+    places = {
+        "docs/guides/kernels.md": "guides/kernels.md",
+        "docs/glossary.md": "glossary.md",
+        "docs/errors.md": "errors/index.md",
+        "ARCHITECTURE.md": "architecture.md",
+        "examples/kernels": "gallery/index.md",
+        **gallery.places(ROOT),
+    }
+    code = f"```python\nx = [f]({link})\n```\n"
+    moved = moved_links(f"See [this]({link}).\n{code}", ROOT, source, places, tmp_path)
+    assert moved == f"See [this]({expected}).\n{code}"
+    if expected.startswith("files/"):
+        assert (tmp_path / expected).is_file()
+
+
+def test_a_link_to_nothing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"README.md links to docs/no-such-page.md"):
+        moved_links("[x](docs/no-such-page.md)", ROOT, "README.md", {"README.md": "index.md"}, tmp_path)
+
+
+def test_broken_links_of_the_built_site_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there"><a href="#here"><a href="https://x.org">')
+    (tmp_path / "b.html").write_text('<p id="there"><a href="a.html#nowhere"><img src="gone.svg">')
+    assert broken_links(tmp_path) == [("b.html", "a.html#nowhere"), ("b.html", "gone.svg")]
+
+
+def test_each_error_has_a_page() -> None:
+    pages = reference.pages(ROOT)
+    assert "errors/TT0101.md" in pages
+    assert all(f"[{Path(page).stem}]" in pages["errors/index.md"] for page in pages if page.startswith("errors/TT"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_introspection_of_every_public_name(name: str) -> None:
+    """`help`, `inspect` and completion ask for every attribute, and expect AttributeError where there is none."""
+    for member, value in api.public_names(importlib.import_module(name)):
+        inspect.getmembers(value)
+        hasattr(value, "mlir_type")
+        if inspect.isclass(value) or inspect.isroutine(value):
+            shown = pydoc.plain(pydoc.render_doc(value))
+            assert member in shown or value.__name__ in shown
+
+
+def test_public_names_explain_themselves() -> None:
+    silent = [
+        f"{name}.{member}"
+        for name in MODULES
+        for member, value in api.public_names(importlib.import_module(name))
+        if not (value.__doc__ or "").strip()
+    ]
+    assert len(silent) <= MOST_WITHOUT_A_DOCSTRING, silent
