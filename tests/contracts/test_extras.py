@@ -21,8 +21,13 @@ NAMED_IN_THE_SOURCE = {
     "ray": '"ray"',
     "matplotlib": '"matplotlib',
     "rich": '"rich.progress"',
+    "furo": '"furo"',
+    "myst-nb": '"myst_nb"',
+    "sphinx": "from sphinx.",
+    "sphinx-copybutton": '"sphinx_copybutton"',
+    "sphinx-design": '"sphinx_design"',
 }
-"""Of each package, the text by which the source uses it."""
+"""Of each package, the text by which the source, or that of the site, uses it."""
 
 
 def test_every_optional_package_is_used() -> None:
@@ -30,5 +35,6 @@ def test_every_optional_package_is_used() -> None:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     packages = {re.split(r"[<>=;\[ ]", line)[0] for name, lines in extras.items() if name != "dev" for line in lines}
     assert packages == set(NAMED_IN_THE_SOURCE)
-    source = "".join(path.read_text(encoding="utf-8") for path in package_files())
+    files = [*package_files(), *sorted((ROOT / "docs").rglob("*.py"))]
+    source = "".join(path.read_text(encoding="utf-8") for path in files)
     assert [package for package, text in NAMED_IN_THE_SOURCE.items() if text not in source] == []
