@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.site import api, gallery, reference
+from docs.site import api, first_screen, gallery, reference
 from docs.site.assemble import assemble, moved_links
 from docs.site.links import broken_links
 
@@ -67,6 +67,17 @@ def test_broken_links_of_the_built_site_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there"><a href="#here"><a href="https://x.org">')
     (tmp_path / "b.html").write_text('<p id="there"><a href="a.html#nowhere"><img src="gone.svg">')
     assert broken_links(tmp_path) == [("b.html", "a.html#nowhere"), ("b.html", "gone.svg")]
+
+
+def test_first_screen_shows_what_the_checker_says() -> None:
+    written = first_screen.PICTURE.read_text(encoding="utf-8")
+    assert written == first_screen.picture(), "run `python -m docs.site.first_screen`"
+
+
+def test_readme_fits_its_length() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 150
+    assert lines.index("## First kernel") <= 25
 
 
 def test_each_error_has_a_page() -> None:
