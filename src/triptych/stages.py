@@ -114,7 +114,7 @@ class PassSpec:
     looks_for: frozenset[str] = frozenset()
     """Operations of a callable: it is not called on a module that has none of them."""
     adds: frozenset[str] | None = None
-    """Operations that a callable may make and others look for; None when it may make any, so that all are looked at."""
+    """Operations that it may make and others behind look for; None when it may make any, so that all are looked at."""
 
 
 @dataclass(frozen=True, slots=True)

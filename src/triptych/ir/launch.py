@@ -132,8 +132,9 @@ class Launch:
 
 
 def launches(module: Module) -> list[Launch]:
-    """Every launch of the host's functions, found without a walk over the kernels."""
-    hosts = [function for function in module.body.operations if function.operation.name == "func.func"]
+    """Every launch of the host's functions, found without a walk over kernels or what they become: that is private."""
+    functions = [function for function in module.body.operations if function.operation.name == "func.func"]
+    hosts = [function for function in functions if "sym_visibility" not in function.operation.attributes]
     return [Launch(operation) for host in hosts for operation in operations_named(host, LAUNCH)]
 
 

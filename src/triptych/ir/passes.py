@@ -48,7 +48,7 @@ def run_passes(
                 present = operation_names(module)
             if not step[0].looks_for or not step[0].looks_for.isdisjoint(present or ()):
                 changed = _run_step(module, step)
-                added = step[0].adds if changed else frozenset()
+                added = _added(step) if changed else frozenset()
                 present = None if present is None or added is None else present | added
             check_signals()
             names = tuple(spec.name for spec in step)
@@ -87,6 +87,12 @@ def _steps(passes: Sequence[PassSpec], *, separate: bool) -> Iterator[tuple[Pass
             yield tuple(group)
         else:
             yield from ((spec,) for spec in group)
+
+
+def _added(step: tuple[PassSpec, ...]) -> frozenset[str] | None:
+    """What other passes look for and a step may have made; None if it may have made anything."""
+    known = [spec.adds for spec in step if spec.adds is not None]
+    return frozenset().union(*known) if len(known) == len(step) else None
 
 
 @interruptible

@@ -10,7 +10,7 @@ from triptych.kernel_ir.dialects.check import CHECK_ACCESS
 from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import fuse_wgmma_k_loop
-from triptych.kernel_ir.transforms.loop_passes import LOOPS, annotate_loops, hint_loops, preserve_spin_loops
+from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, BOUNDS, GLOBAL, INIT, RACES, checkers
 from triptych.stages import PassSpec
@@ -33,6 +33,11 @@ from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops
 from triptych.targets.cpu.passes.prefetch_tiles import prefetch_tiles
 
+_NOTHING: frozenset[str] = frozenset()
+"""No operation that a pass behind looks for, beyond those that were there before."""
+_CHECKS, _CALLS = frozenset({"cf.assert"}), frozenset({"llvm.call"})
+_WARPS = ARRAYS | LOOPS_OF_HOSTS | _CALLS
+"""What warps become that threads were not: loops, and memory of blocks."""
 _OF_MEMORY = (RACES, ASYNC, INIT, GLOBAL, BARRIER_STATISTICS)
 
 
@@ -50,9 +55,14 @@ def _checking(function: str, *words: str) -> Callable[[Module], bool | None]:
 
 
 PIPELINE = (
-    PassSpec("check-signature", "Refuse a type that cannot cross to Python before any work is done.", check_signature),
-    PassSpec("place-divisor-checks", "A quotient by zero may be left unused.", place_divisor_checks, DIVISORS),
-    PassSpec("check-launch", "No machine runs more than 16 blocks of a cluster together.", check_launch),
+    PassSpec(
+        "check-signature",
+        "Refuse a type that cannot cross to Python before any work is done.",
+        check_signature,
+        adds=_NOTHING,
+    ),
+    PassSpec("place-divisor-checks", "A quotient by zero may be left unused.", place_divisor_checks, DIVISORS, _CHECKS),
+    PassSpec("check-launch", "No machine runs more than 16 blocks of a cluster together.", check_launch, adds=_NOTHING),
     PassSpec(
         "instrument-checks",
         "A missing barrier shows in no result of this machine.",
@@ -65,25 +75,54 @@ PIPELINE = (
         frozenset(WGMMA_STEPS),
     ),
     PassSpec(
-        "expand-narrow-floats", "The machine computes in 32 bits and more, and rounds here.", expand_narrow_floats
+        "expand-narrow-floats",
+        "The machine computes in 32 bits and more, and rounds here.",
+        expand_narrow_floats,
+        adds=_NOTHING,
     ),
-    PassSpec("move-bfloat16-as-bits", "LLVM takes vectors of BFloat16 apart.", move_bfloat16_as_bits),
+    PassSpec("move-bfloat16-as-bits", "LLVM takes vectors of BFloat16 apart.", move_bfloat16_as_bits, adds=_NOTHING),
     PassSpec(
         "convert-wide-integers",
         "LLVM would call functions that C programs link.",
         convert_wide_integers,
         WIDE_CONVERSIONS,
+        _NOTHING,
     ),
     PassSpec(
         "preserve-spin-loops",
         "A loop that waits for a warp computes nothing, but must not go.",
         preserve_spin_loops,
         LOOPS,
+        _NOTHING,
     ),
-    PassSpec("inline-async-copies", "A CPU copies when it is asked to.", inline_async_copies, COPIES),
-    PassSpec("lower-tensor-maps", "What a map says of a tensor is for copies to read.", lower_tensor_maps, MAPS),
-    PassSpec("lower-memory-order", "Other threads see ordered accesses in their order.", lower_memory_order, ACCESSES),
-    PassSpec("mark-signed-extensions", "Unsigned numbers wrap at zero.", mark_signed_extensions, SIGNED_EXTENSIONS),
+    PassSpec(
+        "inline-async-copies",
+        "A CPU copies when it is asked to.",
+        inline_async_copies,
+        COPIES,
+        ACCESSES | LOOPS_OF_HOSTS,
+    ),
+    PassSpec(
+        "lower-tensor-maps",
+        "What a map says of a tensor is for copies to read.",
+        lower_tensor_maps,
+        MAPS,
+        ACCESSES | ARRAYS | SIGNED_EXTENSIONS,
+    ),
+    PassSpec(
+        "lower-memory-order",
+        "Other threads see ordered accesses in their order.",
+        lower_memory_order,
+        ACCESSES,
+        _NOTHING,
+    ),
+    PassSpec(
+        "mark-signed-extensions",
+        "Unsigned numbers wrap at zero.",
+        mark_signed_extensions,
+        SIGNED_EXTENSIONS,
+        _NOTHING,
+    ),
     PassSpec(
         "simplify-bounds",
         "What ranges of indices tell need not be asked.",
@@ -93,10 +132,12 @@ PIPELINE = (
     PassSpec(
         "gpu.module(canonicalize,gpu.func(mem2reg),sccp)",
         "What every thread counts alike in variables of its own is one number for the warp.",
+        adds=_NOTHING,
     ),
     PassSpec(
         "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
         "Thread numbers have known ranges: with them most index arithmetic becomes simple enough to analyse.",
+        adds=_NOTHING,
     ),
     PassSpec(
         "drop-repeated-checks",
@@ -110,31 +151,50 @@ PIPELINE = (
         _checking("eliminate_checks.hoist_loop_checks", *_OF_MEMORY),
         frozenset({CHECK_ACCESS}),
     ),
-    PassSpec("prefetch-tiles", "A copy takes as long as memory does.", prefetch_tiles, frozenset({"scf.for"})),
+    PassSpec(
+        "prefetch-tiles", "A copy takes as long as memory does.", prefetch_tiles, frozenset({"scf.for"}), _NOTHING
+    ),
     PassSpec(
         "fuse-wgmma-k-loop",
         "A product loads and stores its sums once, however deep it is.",
         fuse_wgmma_k_loop,
         frozenset(WGMMA_STEPS),
+        _NOTHING,
     ),
-    PassSpec("vectorize-kernels", "A warp is a vector, and a block a loop over warps.", vectorize_kernels),
-    PassSpec("vectorize-math", "A call of the C library for each lane takes 14 times as long.", vectorize_math),
-    PassSpec("allocate-host-arrays", "The stack of whoever calls may be small.", allocate_host_arrays, ARRAYS),
-    PassSpec("lower-launch", "A launch is a call of the pool of threads, which runs the blocks.", lower_launch),
-    PassSpec("lower-print", "Printing goes through Python's own standard output.", lower_print, PRINTS),
-    PassSpec("lower-stops", "A thread that stops for a debugger calls Python.", lower_stops, STOPS),
-    PassSpec("poll-loops", "Ctrl-C ends a host function that would not end by itself.", poll_loops, LOOPS_OF_HOSTS),
-    PassSpec("outline-warps", "LLVM takes quadratic time for a function of many loops.", outline_warps),
-    PassSpec("arith-expand", "Floor and ceiling division have no LLVM instruction."),
-    PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops),
-    PassSpec("convert-scf-to-cf", "Checks that leave the function need a flat control-flow graph."),
-    PassSpec("lower-assert", "A failed check returns a status that the entry point turns into an error.", lower_assert),
+    PassSpec("vectorize-kernels", "A warp is a vector, and a block a loop over warps.", vectorize_kernels, adds=_WARPS),
     PassSpec(
-        "free-host-arrays",
-        "Every way out of a function is a return by now.",
-        free_host_arrays,
-        frozenset({"llvm.call"}),
+        "vectorize-math",
+        "A call of the C library for each lane takes 14 times as long.",
+        vectorize_math,
+        adds=_NOTHING,
     ),
+    PassSpec("allocate-host-arrays", "The stack of whoever calls may be small.", allocate_host_arrays, ARRAYS, _CALLS),
+    PassSpec(
+        "lower-launch",
+        "A launch is a call of the pool of threads, which runs the blocks.",
+        lower_launch,
+        adds=_CALLS,
+    ),
+    PassSpec("lower-print", "Printing goes through Python's own standard output.", lower_print, PRINTS, _CALLS),
+    PassSpec("lower-stops", "A thread that stops for a debugger calls Python.", lower_stops, STOPS, _CALLS),
+    PassSpec(
+        "poll-loops",
+        "Ctrl-C ends a host function that would not end by itself.",
+        poll_loops,
+        LOOPS_OF_HOSTS,
+        COUNTED | _CALLS,
+    ),
+    PassSpec("outline-warps", "LLVM takes quadratic time for a function of many loops.", outline_warps, adds=_NOTHING),
+    PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED, _NOTHING),
+    PassSpec("arith-expand", "Floor and ceiling division have no LLVM instruction.", adds=_NOTHING),
+    PassSpec("convert-scf-to-cf", "Checks that leave the function need a flat control-flow graph.", adds=_NOTHING),
+    PassSpec(
+        "lower-assert",
+        "A failed check returns a status that the entry point turns into an error.",
+        lower_assert,
+        adds=_CALLS,
+    ),
+    PassSpec("free-host-arrays", "Every way out of a function is a return by now.", free_host_arrays, _CALLS, _NOTHING),
     PassSpec("call-libm", "Upstream's formulas for expm1 and log1p lose every digit near zero.", call_libm, INEXACT),
     PassSpec("lower-coroutines", "Warps that wait for each other are coroutines.", lower_coroutines),
     PassSpec("convert-math-to-llvm", "LLVM's own intrinsics first: they vectorise and fold."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from triptych.diagnostics.kernel_errors import DivergentBarrierError
 from triptych.ir import bindings
@@ -117,21 +118,20 @@ class WarpCoroutine(BlockEnv):
         values: dict[Value, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
         rest = given[len(arguments) :]
         grid, block, block_ids, number = rest[:3], rest[3:6], rest[6:9], rest[9]
+        if (size := known_block(kernel)) is not None:
+            block = [code.constant(extent, "i32") for extent in size]
         state, self._context, self.shared, _ = rest[10:]
         self.state = self._state = State(code, state)
         self._memory = FunctionMemory(code)
         self._position = LaunchCoordinates(block_ids, grid, block)
         by_element = frozenset(root for root, array in self._private.items() if array.by_element)
-        shape = Shape(code.width, known_block(kernel), lanes=device_of(kernel).lanes)
+        shape = Shape(code.width, size, lanes=device_of(kernel).lanes)
         self._analysis = analysis = UniformityAnalysis(kernel, shape, by_element=by_element)
         self._strict = [
             site for site in self._sites if site.name == "gpu.barrier" and not _others_have_ended(site, analysis)
         ]
         warp = Warp(convert, code, analysis, self._position, self, values, number, None)
-        self._threads = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
-        self._existing = code.compare_lanes("ult", warp.linear().value, code.broadcast(self._threads, "i32"))
-        self._lanes = code.many(self._existing)
-        warp.mask = self._existing
+        self._count_lanes(warp, None if size is None else prod(size))
         self.cluster = self._cluster_unit()
         if self.queue is not None:
             for group in (BULK_GROUPS, PRODUCT_GROUPS):
@@ -142,6 +142,20 @@ class WarpCoroutine(BlockEnv):
         code.operation("func.return")
         code.finish_function(function, types, [])
         return self._bytes
+
+    def _count_lanes(self, warp: Warp, threads: int | None) -> None:
+        """The threads of the block and of the warp; lanes that are none are masked out, unless it is known now that
+        the block has whole warps."""
+        code = self._code
+        self._existing: Value | None = None
+        if threads is not None and threads % code.width == 0:
+            self._threads, self._lanes = code.constant(threads, "i32"), code.constant(code.width, "i32")
+            return
+        x, y, z = self._position.block
+        self._threads = code.value("arith.muli", (code.value("arith.muli", (x, y), "i32"), z), "i32")
+        self._existing = code.compare_lanes("ult", warp.linear().value, code.broadcast(self._threads, "i32"))
+        self._lanes = code.many(self._existing)
+        warp.mask = self._existing
 
     def _cluster_unit(self) -> ClusterUnit | None:
         if not reaches_other_blocks(self._kernel):
@@ -155,10 +169,18 @@ class WarpCoroutine(BlockEnv):
 
     # memory -----------------------------------------------------------------------------------------------------
     def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
-        array = self._private[root]
+        return self._private[root], self._code.offset(self._context, self._place(root), "i8")
+
+    def row(self, warp: Warp, root: Value, number: int) -> Value:
+        """By one operation: there are thousands, and what is computed before a suspension would live in the frame."""
+        code, size = self._code, byte_size(self._private[root].element)
+        return code.offset(self._context, self._place(root) + number * size * code.width, "i8")
+
+    def _place(self, root: Value) -> int:
+        """The bytes in front of a private array in the context of a warp."""
         if root not in self._offsets:
-            self._offsets[root] = self._take(array.size * self._code.width)
-        return array, self._code.offset(self._context, self._offsets[root], "i8")
+            self._offsets[root] = self._take(self._private[root].size * self._code.width)
+        return self._offsets[root]
 
     def scratch(self, kind: Type, role: str = "") -> Value:
         if (kind, role) not in self._scratch:
@@ -296,7 +318,8 @@ class WarpCoroutine(BlockEnv):
         """Nobody may be missing: no thread of this warp, and no warp that has ended."""
         code = self._code
         if warp.mask is not None and warp.mask is not self._existing:
-            missing = code.both(self._existing, code.invert(warp.mask))
+            missing = code.invert(warp.mask)
+            missing = missing if self._existing is None else code.both(self._existing, missing)
             self._refuse(warp, operation, code.any(missing), lambda: self._thread_of(warp, missing), _DOES_NOT_COME)
         ended = code.compare("ne", self._state.get(LIVE_THREADS), self._threads)
         self._refuse(warp, operation, ended, warp.first_thread, _OTHERS_ENDED)

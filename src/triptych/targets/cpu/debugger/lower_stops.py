@@ -9,17 +9,18 @@ from __future__ import annotations
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import append_ir, operations_named
-from triptych.kernel_ir.dialects.check import CHECK_STOPPED
+from triptych.kernel_ir.dialects.check import CHECK_STOP, CHECK_STOPPED
 from triptych.targets.cpu.abi.abi import KERNEL_STOP, KERNEL_STOP_DECLARATION, KERNEL_STOP_NUMBERS
 from triptych.targets.cpu.abi.kernel_functions import check_status, enclosing_function, launch_of
 
-STOPS = frozenset({CHECK_STOPPED})
+STOPS = frozenset({CHECK_STOP, CHECK_STOPPED})
+"""What a stop is, of a thread and then of its warp."""
 
 
 def lower_stops(module: Module) -> None:
     """Replace every stop of the module."""
     memories: dict[Operation, Value] = {}
-    for operation in operations_named(module, *STOPS):
+    for operation in operations_named(module, CHECK_STOPPED):
         function = enclosing_function(operation)
         if function not in memories:
             memories[function] = _memory(function)

@@ -85,8 +85,7 @@ def _bundle(warp: Warp, sum_: PackedSum) -> Value:
 
 
 def bundle_address(warp: Warp, root: Value, slot: Slot) -> Value:
-    array, base = warp.arrays.private(warp, root)
-    return warp.code.offset(base, slot.first, warp.code.wide(array.element))
+    return warp.arrays.row(warp, root, slot.first)
 
 
 def load_from_bundle(warp: Warp, root: Value, slot: Slot, element: Type) -> Value:

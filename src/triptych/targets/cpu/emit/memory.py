@@ -204,12 +204,12 @@ def store_each(warp: Warp, packed: Value, pointer: Value, kind: Type, alignment:
 # arrays of threads ------------------------------------------------------------------------------------------------
 def row_address(warp: Warp, found: StackSlot, index: int) -> Value:
     """The address of a row of a private array: one element of all lanes."""
-    array, base = warp.arrays.private(warp, found.root)
-    kind = warp.code.wide(array.element)
     place = found.index + index
     if found.dynamic is None:
-        return warp.code.offset(base, place, kind)
+        return warp.arrays.row(warp, found.root, place)
     assert isinstance(found.dynamic, Scalar), "all lanes index alike"
+    array, base = warp.arrays.private(warp, found.root)
+    kind = warp.code.wide(array.element)
     moved = warp.code.offset(base, found.dynamic.value, kind)
     return warp.code.offset(moved, place, kind) if place else moved
 
@@ -217,9 +217,9 @@ def row_address(warp: Warp, found: StackSlot, index: int) -> Value:
 def _elements(warp: Warp, found: StackSlot, index: int) -> Value:
     """The addresses of one element in each lane, where lanes index differently."""
     code = warp.code
-    array, base = warp.arrays.private(warp, found.root)
+    array, _ = warp.arrays.private(warp, found.root)
     assert isinstance(found.dynamic, Vector), "lanes index differently"
-    start = code.offset(base, found.index + index, code.wide(array.element))
+    start = warp.arrays.row(warp, found.root, found.index + index)
     lanes = code.constants([code.width] * code.width, "i64")
     rows = code.value("arith.muli", (found.dynamic.value, lanes), code.wide("i64"))
     places = code.value("arith.addi", (rows, code.constants(range(code.width), "i64")), code.wide("i64"))

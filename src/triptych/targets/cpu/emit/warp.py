@@ -173,6 +173,11 @@ class BlockEnv:
         """A private array and the address of this warp's part of it."""
         raise NotImplementedError
 
+    def row(self, warp: Warp, root: Value, number: int) -> Value:
+        """The address of an element, in all lanes, of a private array that is kept element by element."""
+        array, base = self.private(warp, root)
+        return warp.code.offset(base, number, warp.code.wide(array.element)) if number else base
+
     def slot(self, root: Value, element: int) -> Slot | None:
         """Where an element of a private array is that is kept beside others; None for all other elements."""
         return None

@@ -20,9 +20,9 @@ COPIES = frozenset({ASYNC_COPY, *_NOTHING_TO_DO})
 
 def inline_async_copies(module: Module) -> None:
     """Rewrite the copies and drop what waits for them."""
-    for operation in operations_named(module, ASYNC_COPY):
-        _copy(operation)
-    for operation in operations_named(module, *_NOTHING_TO_DO):
+    for operation in operations_named(module, *COPIES):
+        if operation.name == ASYNC_COPY:
+            _copy(operation)
         operation.erase()
 
 
@@ -35,7 +35,6 @@ def _copy(operation: Operation) -> None:
         _copy_first_bytes(code, source, target, size, given[0])
     else:
         _copy_word(code, source, target, size)
-    operation.erase()
 
 
 def _copy_first_bytes(code: Builder, source: Value, target: Value, size: int, count: Value) -> None:

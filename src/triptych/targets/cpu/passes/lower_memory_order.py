@@ -14,7 +14,7 @@ from triptych.ir.types import byte_size, count_and_element
 from triptych.kernel_ir.analysis.addresses import is_private
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
 
-_SCOPED = ("llvm.fence", "llvm.atomicrmw", "llvm.cmpxchg")
+_SCOPED = frozenset({"llvm.fence", "llvm.atomicrmw", "llvm.cmpxchg"})
 _SCOPE = "syncscope"
 ACCESSES = frozenset({"llvm.load", "llvm.store", *_SCOPED})
 """What can be ordered."""
@@ -27,14 +27,15 @@ _NEVER_LEFT_OUT = frozenset({"volatile", "mmio"})
 
 def lower_memory_order(module: Module) -> None:
     """Rewrite the accesses of kernels and of host functions."""
-    for operation in operations_named(module, *_SCOPED):
-        if _SCOPE in operation.attributes:
-            del operation.attributes[_SCOPE]
-    replace_each(operations_named(module, "llvm.load", "llvm.store"), _ordered)
+    replace_each(operations_named(module, *ACCESSES), _ordered)
 
 
 def _ordered(op: Replacement) -> list[Value] | None:
     attributes = op.operation.attributes
+    if op.operation.name in _SCOPED:
+        if _SCOPE in attributes:
+            del attributes[_SCOPE]
+        return None
     order = attributes[_ORDER].value.partition(".")[0] if _ORDER in attributes else ""
     if order in _ORDERINGS:
         return _atomic(op, _ORDERINGS[order], order in _NEVER_LEFT_OUT or _VOLATILE in attributes)
