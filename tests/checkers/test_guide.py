@@ -16,7 +16,7 @@ from triptych.workbench.commands.check import report_text
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "examples" / "kernels"
-GUIDE = ROOT / "docs" / "guides" / "finding-faults.md"
+GUIDE = ROOT / "docs" / "guides" / "missing-barriers.md"
 
 
 def _without_barrier(name: str, which: int) -> Removal:

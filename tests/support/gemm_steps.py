@@ -1,4 +1,4 @@
-"""One product of matrices, y = x wᵀ, in steps from plain copies to a cluster: "Step by step" of the guide.
+"""One product of matrices, y = x wᵀ, in steps from plain copies to a cluster: the guide pipelined-gemm.
 
 Each step changes one thing of the one before. Factors are f16, sums f32; extents are multiples of the tile, so that
 nothing but the step is in a kernel.
@@ -80,7 +80,7 @@ class Boxes:
             cute.copy(atom, source[None, k], target[None, stage], tma_bar_ptr=barrier, **mask)
 
 
-def boxes_of(loads: Any, matrices: Any, shared: Any, tiling: Tiling, ranks: Any = ((0, 1), (0, 1))) -> Boxes:
+def tma_copies(loads: Any, matrices: Any, shared: Any, tiling: Tiling, ranks: Any = ((0, 1), (0, 1))) -> Boxes:
     """`ranks`: of each operand the place of this block among those that share its tile, and their number."""
     parts = [
         cpasync.tma_partition(load, rank, cute.make_layout(n), cute.group_modes(to, 0, 2), cute.group_modes(tile, 0, 2))
@@ -92,8 +92,8 @@ def boxes_of(loads: Any, matrices: Any, shared: Any, tiling: Tiling, ranks: Any 
     return Boxes(loads, [source for _, source in parts], [target for target, _ in parts], masks)
 
 
-def ring(smem: Any, tiling: Tiling, releasing: int, **more: Any) -> Any:
-    """The two ends of a ring of stages that TMA fills and `releasing` threads release."""
+def tile_pipeline(smem: Any, tiling: Tiling, releasing: int, **more: Any) -> Any:
+    """The two ends of a multi-stage pipeline that TMA fills and `releasing` threads release."""
     pipe = pipeline.PipelineTmaAsync.create(
         num_stages=tiling.stages,
         producer_group=pipeline.CooperativeGroup(pipeline.Agent.Thread),
@@ -172,7 +172,7 @@ def plain_copies(
 def boxes(loads: Any, matrices: Any, y: cute.Tensor, mma: cute.TiledMma, tiling: tt.Constexpr[Tiling]) -> None:
     thread, _, _ = cute.arch.thread_idx()
     *shared, smem = buffers(tiling)
-    copies = boxes_of(loads, matrices, shared, tiling)
+    copies = tma_copies(loads, matrices, shared, tiling)
     product = warp_product(mma, shared, tiling)
     full = smem.allocate_array(tt.Int64, 1)
     if thread == 0:
@@ -194,9 +194,9 @@ def boxes(loads: Any, matrices: Any, y: cute.Tensor, mma: cute.TiledMma, tiling:
 def stages(loads: Any, matrices: Any, y: cute.Tensor, mma: cute.TiledMma, tiling: tt.Constexpr[Tiling]) -> None:
     thread, _, _ = cute.arch.thread_idx()
     *shared, smem = buffers(tiling)
-    copies = boxes_of(loads, matrices, shared, tiling)
+    copies = tma_copies(loads, matrices, shared, tiling)
     product = warp_product(mma, shared, tiling)
-    producer, consumer = ring(smem, tiling, WARPGROUP)
+    producer, consumer = tile_pipeline(smem, tiling, WARPGROUP)
     ahead = tiling.stages - 1
     if thread < WARP:
         for _ in range(min(ahead, copies.count)):
@@ -216,8 +216,8 @@ def stages(loads: Any, matrices: Any, y: cute.Tensor, mma: cute.TiledMma, tiling
 def specialised(loads: Any, matrices: Any, y: cute.Tensor, mma: cute.TiledMma, tiling: tt.Constexpr[Tiling]) -> None:
     thread, _, _ = cute.arch.thread_idx()
     *shared, smem = buffers(tiling)
-    copies = boxes_of(loads, matrices, shared, tiling)
-    producer, consumer = ring(smem, tiling, WARPGROUP)
+    copies = tma_copies(loads, matrices, shared, tiling)
+    producer, consumer = tile_pipeline(smem, tiling, WARPGROUP)
     if thread >= WARPGROUP:  # the fifth warp
         for _ in range(copies.count):
             empty = producer.acquire_and_advance()
@@ -245,9 +245,9 @@ def warpgroups(
     thread, _, _ = cute.arch.thread_idx()
     *shared, smem = buffers(tiling)
     rank = cute.arch.make_warp_uniform(cute.arch.block_idx_in_cluster()) if tt.const_expr(blocks > 1) else 0
-    copies = boxes_of(loads, matrices, shared, tiling, ((0, 1), (rank, blocks)))
+    copies = tma_copies(loads, matrices, shared, tiling, ((0, 1), (rank, blocks)))
     cluster = cute.make_layout((1, blocks, 1, 1))
-    producer, consumer = ring(smem, tiling, blocks * tiling.threads, cta_layout_vmnk=cluster)
+    producer, consumer = tile_pipeline(smem, tiling, blocks * tiling.threads, cta_layout_vmnk=cluster)
     if thread >= tiling.threads:
         for _ in range(copies.count):
             empty = producer.acquire_and_advance()
@@ -289,7 +289,7 @@ class Step:
 STEPS = {
     "plain copies": Step(plain_copies, extra_threads=0, stages=1),
     "TMA": Step(boxes, extra_threads=0, stages=1),
-    "a ring of stages": Step(stages, extra_threads=0),
+    "multi-stage pipeline": Step(stages, extra_threads=0),
     "warp specialisation": Step(specialised),
     "WGMMA": Step(warpgroups, groups=1),
     "two warpgroups": Step(warpgroups, groups=2),
