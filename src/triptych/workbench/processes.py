@@ -37,6 +37,7 @@ WORKERS = {
     "tune": "triptych.workbench.tuning.worker:worker_main",
     "profile": "triptych.workbench.profiling.worker:worker_main",
     "doctor": "triptych.workbench.doctor.worker:worker_main",
+    "puzzle": "triptych.workbench.puzzles.judging:worker_main",
 }
 """By verb, the function `worker_main(request, doing)` that runs in the child, with its module."""
 

@@ -25,11 +25,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from triptych.layout.picture import Cell, Grid, draw_svg
 from triptych.metastage.trace import locations
 from triptych.sanitizer.checkers import BARRIER_STATISTICS, DEFAULT, in_order, suppressing
 from triptych.sanitizer.finding_errors import ScheduleError, error_of
-from triptych.sanitizer.findings import NOTES, Arrival, Collection, Example, Finding, Kind, collecting
+from triptych.sanitizer.findings import NOTES, Arrival, Collection, Finding, Kind, collecting
 from triptych.support.config import has_colours, override
 from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
@@ -37,6 +36,7 @@ from triptych.support.source import Span
 from triptych.support.tracebacks import user_traceback
 from triptych.workbench.commands.checked_program import Outcome, Program, program_of
 from triptych.workbench.commands.show import ShowError
+from triptych.workbench.finding_pictures import draw_findings
 
 
 def other_orders(
@@ -156,45 +156,6 @@ def _run(program: Program, words: str) -> Collection:
     return collection
 
 
-# `triptych check --svg DIR`: a picture of each finding, the bytes around it by bank, with those who meet there.
-
-_BANKS = 32
-_BANK_BYTES = 4
-_ROWS = 2
-"""Shown above and below a row in which threads meet."""
-
-
-def write_pictures(findings: Sequence[Finding], folder: Path) -> None:
-    """One file for each, numbered as they are told."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, finding in enumerate(findings, start=1):
-        (folder / f"finding-{number}-{finding.code}.svg").write_text(_picture(finding), encoding="utf-8")
-
-
-def _picture(finding: Finding) -> str:
-    """Words of shared memory, a row for each turn of the banks; words where threads meet name both."""
-    met = {each.byte // _BANK_BYTES: each for each in reversed(finding.examples)}
-    rows = {word // _BANKS + step for word in met for step in range(-_ROWS, _ROWS + 1)}
-    shown = [row for row in sorted(rows) if row >= 0]
-    lines = [f"{site.verb} at line {site.spans[0].line}" for site in (finding.previous, finding.current) if site.spans]
-    title = f"{finding.code} in {finding.kernel}: {' / '.join(lines)}; rows of 32 banks of shared memory"
-    cells = tuple(tuple(_cell(row * _BANKS + bank, met) for bank in range(_BANKS)) for row in shown)
-    return draw_svg(Grid(title, cells))
-
-
-def _cell(word: int, met: dict[int, Example]) -> Cell:
-    """Empty, or the threads that meet: the earlier one and the one that comes now."""
-    byte = word * _BANK_BYTES
-    if word not in met:
-        return Cell("", None, f"byte {byte}, bank {word % _BANKS}")
-    example = met[word]
-    block = ", ".join(map(str, example.block))
-    who = f"threads {example.previous} and {example.current} of block ({block})"
-    return Cell(
-        f"{example.previous}|{example.current}", 0.6, f"byte {example.byte}, {example.part or 'no tensor'}: {who}", True
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
     """What to check and how, as the command line says it."""
@@ -233,7 +194,7 @@ def check(request: CheckRequest) -> int:
     hints = hints_of(program, words) if request.hints and error is None and not collection.faults else []
     print(_as_json(collection, error, hints) if request.json else report_text(collection, error, hints))
     if request.svg:
-        write_pictures(collection.findings, Path(request.svg))
+        draw_findings(collection.findings, Path(request.svg))
     notes = bool(collection.findings) if request.strict else bool(collection.faults)
     return 1 if notes or error is not None else 0 if _has_launched(collection) else 2
 

@@ -223,6 +223,16 @@ PAGES: Mapping[str, Page] = {
         ),
         ("devices", "env", "errors"),
     ),
+    "puzzles": Page(
+        "Copy short files with a hole each, check what you wrote there, or give a hint.",
+        (
+            ("triptych puzzles", "the files, in the folder puzzles"),
+            ("triptych puzzles check 7", "run number 7 under verify and the checkers, and name the mistake"),
+            ("triptych puzzles check", "all in turn, up to the first that is not solved"),
+            ("triptych puzzles hint 7", "one hint; the next call gives the next one"),
+        ),
+        ("check", "verify", "layout"),
+    ),
     "layout": Page(
         "Show a layout as a table, compose or divide it, and count the bank conflicts of an access.",
         (

@@ -22,6 +22,7 @@ from triptych.workbench.commands.kernel_folders import (
     new_command,
 )
 from triptych.workbench.commands.profile import add_profile, profile_command
+from triptych.workbench.commands.puzzles import add_puzzles, puzzles_command
 from triptych.workbench.commands.tune import add_tune, tune_command
 from triptych.workbench.commands.verify import add_verify, verify_command
 from triptych.workbench.devices import device, device_names
@@ -106,6 +107,7 @@ WORKBENCH: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "new": new_command,
     "devlog": devlog_command,
     "import": import_command,
+    "puzzles": puzzles_command,
 }
 """Each returns the exit code."""
 
@@ -121,3 +123,4 @@ def add_workbench(commands: Any, listing: argparse.ArgumentParser) -> None:
     add_devlog(add_page(commands, "devlog"), listing)
     add_doctor(add_page(commands, "doctor", listing))
     add_devices(add_page(commands, "devices", listing))
+    add_puzzles(add_page(commands, "puzzles"))
