@@ -54,6 +54,8 @@ AREAS = (
     ),
 )
 
+EXAMPLES = Path(__file__).with_name("examples")
+_EACH = re.MULTILINE | re.DOTALL
 _DESCRIPTORS = (property, staticmethod, classmethod)
 
 
@@ -61,14 +63,24 @@ def pages(root: Path) -> dict[str, str]:
     """The index, and a page for each area."""
     del root
     documented: dict[int, str] = {}
-    written = {f"api/{area.page}.md": _page(area, documented) for area in AREAS}
+    shown = examples()
+    written = {f"api/{area.page}.md": _page(area, documented, shown) for area in AREAS}
     rows = "\n".join(f"| [{area.title}]({area.page}.md) | {area.says} |" for area in AREAS)
     listing = "\n".join(area.page for area in AREAS)
     index = f"# API\n\n| Area | What is in it |\n|---|---|\n{rows}\n\n```{{toctree}}\n:hidden:\n\n{listing}\n```\n"
     return {"api/index.md": index} | written
 
 
-def _page(area: Area, documented: dict[int, str]) -> str:
+def examples() -> dict[str, str]:
+    """The example of each name, by its full name: blocks under the headings of `examples`. The tests run them."""
+    found = {}
+    for page in sorted(EXAMPLES.glob("*.md")):
+        for name, block in re.findall(r"^## `(\w+)`\n\n(```python\n.*?^```)$", page.read_text(encoding="utf-8"), _EACH):
+            found[f"{page.stem.replace('-', '.')}.{name}"] = block
+    return found
+
+
+def _page(area: Area, documented: dict[int, str], shown: dict[str, str]) -> str:
     parts = [f"# {area.title}\n\n{area.says}\n"]
     for name in area.modules:
         try:
@@ -78,7 +90,7 @@ def _page(area: Area, documented: dict[int, str]) -> str:
             continue
         if len(area.modules) > 1:
             parts.append(f"## `{name}`\n\n{_markdown(inspect.getdoc(module) or '')}\n")
-        parts += [_entry(module, member, value, documented) for member, value in public_names(module)]
+        parts += [_entry(module, member, value, documented, shown) for member, value in public_names(module)]
     return "\n".join(parts)
 
 
@@ -91,7 +103,7 @@ def public_names(module: ModuleType) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _entry(module: ModuleType, name: str, value: Any, documented: dict[int, str]) -> str:
+def _entry(module: ModuleType, name: str, value: Any, documented: dict[int, str], shown: dict[str, str]) -> str:
     full = f"{module.__name__}.{name}"
     identity = id(value)
     first = documented.setdefault(identity, full)
@@ -99,6 +111,8 @@ def _entry(module: ModuleType, name: str, value: Any, documented: dict[int, str]
         return f"```{{py:data}} {full}\nThe same as {{py:obj}}`{first}`.\n```\n"
     kind, signature = _kind(value)
     body = _markdown(_own_docstring(value) or "")
+    if full in shown:
+        body += f"\n\n{shown[full]}"
     members = "".join(_members(full, value)) if inspect.isclass(value) else ""
     return f"`````{{py:{kind}}} {full}{signature}\n{body}\n\n{members}`````\n"
 

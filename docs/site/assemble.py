@@ -48,7 +48,7 @@ def _listed_decisions(written: Mapping[str, str]) -> dict[str, str]:
 
 
 def _pages(root: Path) -> Iterator[Path]:
-    yield from sorted((root / "docs").rglob("*.md"))
+    yield from (page for page in sorted((root / "docs").rglob("*.md")) if page.parent != api.EXAMPLES)
 
 
 def moved_links(text: str, root: Path, source: str, places: Mapping[str, str], target: Path) -> str:

@@ -97,6 +97,20 @@ def test_introspection_of_every_public_name(name: str) -> None:
             assert member in shown or value.__name__ in shown
 
 
+FEWEST_EXAMPLES = 8
+"""It only rises. The tests of the pages run them."""
+
+
+def test_examples_belong_to_public_names() -> None:
+    names = {f"{name}.{member}" for name in MODULES for member, _ in api.public_names(importlib.import_module(name))}
+    found = api.examples()
+    assert set(found) <= names
+    assert all(name.rpartition(".")[2] in block for name, block in found.items())
+    headings = sum(page.read_text(encoding="utf-8").count("\n## ") for page in api.EXAMPLES.glob("*.md"))
+    assert len(found) == headings, "each heading is a name in backticks, and a block of Python follows"
+    assert len(found) >= FEWEST_EXAMPLES
+
+
 def test_public_names_explain_themselves() -> None:
     silent = [
         f"{name}.{member}"
