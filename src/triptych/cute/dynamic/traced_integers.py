@@ -12,6 +12,7 @@ from typing import Any
 
 from triptych.cute.dynamic.symbol_emission import Emitter, TracedSymbol, kind_for
 from triptych.diagnostics.runtime_errors import LayoutRequirementError
+from triptych.kernel_ir.dialects.kernel_attributes import FITS
 from triptych.layout import DeclarationError, Int, IntTuple, Layout, Requirement, SymInt, assuming, is_static
 from triptych.layout.mixed_radix import balanced
 from triptych.layout.number_operators import register_numbers
@@ -19,6 +20,7 @@ from triptych.layout.symbolic import terms_of
 from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Region, Trace, active, place
+from triptych.metastage.values.emission import emit
 from triptych.metastage.values.scalars import Int32, Int64, Int128, Numeric
 
 _NOT_AS_DECLARED = "an integer of a layout is not what was declared of it"
@@ -71,7 +73,8 @@ def within_int32(n: Int64) -> Int32:
     """The same number in 32 bits, which is checked at run time; the algebra goes on knowing what it is."""
     low, high = Int32.info.bounds
     _check((n >= low) & (n <= high), "a product of Int32 numbers does not fit in Int32", f"{low} to {high}")
-    narrow, known = n.to(Int32), _trace_of(n).tables[_KNOWN].get(id(n))
+    narrow = emit("arith.trunci", [n], Int32, [FITS]) if n.is_dynamic else n.to(Int32)
+    known = _trace_of(n).tables[_KNOWN].get(id(n))
     if known is not None:
         _remember(narrow, known[1])
     return narrow

@@ -1,5 +1,5 @@
-"""Kernel attributes: the machine that kernels were traced for, the order in which copies and WGMMAs complete, and the
-names of the parts of shared memory.
+"""Kernel attributes: the machine that kernels were traced for, the order in which copies and WGMMAs complete, the
+names of the parts of shared memory, and what the trace knows of numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from triptych.kernel_ir.dialects.simt import MBARRIER_INIT
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.source import Span
 
+FITS = "triptych.fits"
+"""Of an `arith.trunci`: a check has made sure that the number stays the same."""
 ASYNC_ATTRIBUTE = "triptych.async"
 """Of a `gpu.func`: the order, where it is not `early`."""
 EARLY, LATE = "early", "late"

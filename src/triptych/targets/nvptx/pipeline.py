@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from triptych.ir.launch import LAUNCH
 from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
@@ -39,7 +41,12 @@ _NOTHING: frozenset[str] = frozenset()
 def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
     """The passes for one architecture that see launches and kernels together."""
     return (
-        PassSpec("place-divisor-checks", "A quotient by zero may be left unused.", place_divisor_checks, DIVISORS),
+        PassSpec(
+            "place-divisor-checks",
+            "A quotient by zero may be left unused.",
+            partial(place_divisor_checks, deferred=True),
+            DIVISORS,
+        ),
         PassSpec(
             "check-architecture",
             "LLVM would abort on an instruction that is missing.",

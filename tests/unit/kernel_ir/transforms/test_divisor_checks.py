@@ -12,7 +12,8 @@ from tests.support.ptx.unified import numpy_gpu
 from tests.unit.kernel_ir.kernels import kernel
 from triptych import cute
 from triptych.diagnostics.runtime_errors import DivisionByZeroError
-from triptych.kernel_ir.dialects.kernel_operations import walk
+from triptych.ir.modules import operations_named
+from triptych.kernel_ir.dialects.kernel_operations import enclosing, walk
 from triptych.kernel_ir.transforms.divisor_checks import place_divisor_checks
 
 HEAD = """
@@ -41,6 +42,7 @@ UNUSED = {
     "one of two": "q, r = a // b, a % b\nif b == 0:\n    q, r = a, a + 2\nout[t] = q + r",
     "in a branch only": "q = a // b\nif b != 0:\n    out[t] = q\nelse:\n    out[t] = a",
     "in a loop that does not run": "q = a // b\nout[t] = a\nfor i in range(b):\n    out[t] = q",
+    "in branches only": "q = a // b\nfor i in range(4):\n    if b > i:\n        out[t] = q\nout[t] = a",
     "by min": "q = a // b\nr = a\nif b != 0:\n    r = min(q, a)\nout[t] = r",
     "of a divisor": "q = a % b\nr = a\nif b != 0:\n    r = a // (q + 1)\nout[t] = r",
     "computed in a branch": "q = a\nif a > 3:\n    q = a % b\nif b == 0:\n    q = a\nout[t] = q",
@@ -64,7 +66,11 @@ USED = {
     "in a loop": "q = a // b\nfor i in range(3):\n    out[t] = q + i",
     "behind an idle loop": "q = a // b\nfor i in range(b):\n    out[t] = q\nout[t] = q",
     "in a branch": "q = a // b\nif a > 3:\n    out[t] = q",
+    "in branches of a loop": "q = a // b\nout[t] = a\nfor i in range(4):\n    if i > t:\n        out[t] = q",
+    "behind one in a branch": "q = a // b\nif a > 9:\n    out[t] = q\nr = a % b\nout[t] = r",
     "behind a branch": "q = a // b\nif a < 3:\n    q = 7\nout[t] = q",
+    "one of two behind a branch": "q, r = a // b, a // (b + 1)\nif a < 3:\n    q, r = 7, 8\nout[t] = q + r",
+    "of a quotient behind a branch": "q = 8 // (a // b)\nif a < 3:\n    q = 7\nout[t] = q",
     "behind two branches": "q = a // b\nif a < 3:\n    q = 7\nr = q + 1\nif a < 2:\n    r = 3\nout[t] = r",
     "chosen": "q = a % b\nout[t] = q if a > 3 else a",
     "in both sides": "q = a // b\nif a > 3:\n    r = q + 1\nelse:\n    r = q\nout[t] = r",
@@ -127,7 +133,16 @@ def test_what_is_used_is_reported_at_the_division(name: str) -> None:
     launch(cute.runtime.from_dlpack(np.full(8, -1, np.int32)), 7, 3)
 
 
-@pytest.mark.parametrize("name", ["by a branch", "by a conditional", "in a loop that does not run"])
+@pytest.mark.parametrize("name", ["in a branch", "in both sides", "of some lanes", "in branches of a loop"])
+def test_a_gpu_reports_it_too(name: str) -> None:
+    launch = _launch(f"{name}, for a GPU", USED[name])
+    with numpy_gpu("sm_90"), pytest.raises(Exception, match="division or modulo by zero"):
+        launch(np.full(8, -1, np.int32), 7, 0)
+
+
+@pytest.mark.parametrize(
+    "name", ["by a branch", "by a conditional", "in a loop that does not run", "in branches only", "in a branch only"]
+)
 def test_a_gpu_is_not_stopped_either(name: str) -> None:
     launch = _launch(f"{name}, for a GPU", UNUSED[name])
     with numpy_gpu("sm_90"):
@@ -159,3 +174,36 @@ def test_what_is_used_wherever_it_is_computed_is_checked_there(use: str, kept: b
     assert "simt.divisor" not in names
     assert ("cf.assert" in names[:division]) is kept
     assert names.count("arith.select") == (0 if kept else 1 if "scf.if" in use else 3)
+
+
+BRANCHES = """
+    %d = "simt.divisor"(%n) {msg = ""} : (i32) -> i32
+    %q = arith.divui %t, %d : i32
+    %c = arith.cmpi eq, %t, %c1 : i32
+    scf.if %c { llvm.store %q, %p : i32, !llvm.ptr<1> }
+    scf.if %c { llvm.store %q, %p : i32, !llvm.ptr<1> }
+"""
+WAITING = """
+    scf.while : () -> () {
+      %seen = llvm.load %p : !llvm.ptr<1> -> i32
+      %again = arith.cmpi ne, %seen, %c0 : i32
+      scf.condition(%again)
+    } do { scf.yield }
+"""
+
+
+@pytest.mark.parametrize(("more", "late"), [("", True), (WAITING, False)])
+def test_uses_in_branches_share_a_check_if_nothing_waits(more: str, late: bool) -> None:
+    """On a GPU, where a stopped kernel gives nothing back. A loop that waits for what was used might never end."""
+    _, module = kernel(BRANCHES + more)
+    place_divisor_checks(module, deferred=True)
+    found = operations_named(module, "cf.assert")
+    assert [enclosing(check).name for check in found] == (["gpu.func"] if late else ["scf.if", "scf.if"])
+    names = [operation.name for operation in walk(module.operation)]
+    assert names.index("cf.assert") > names.index("scf.if")
+
+
+def test_a_cpu_checks_before_it_stores() -> None:
+    _, module = kernel(BRANCHES)
+    place_divisor_checks(module)
+    assert [enclosing(check).name for check in operations_named(module, "cf.assert")] == ["scf.if", "scf.if"]

@@ -14,6 +14,7 @@ from triptych.ir.handles import Attribute, Attributes, Location, Operation, Valu
 from triptych.ir.launch import Launch
 from triptych.ir.types import word_of
 from triptych.kernel_ir.analysis.addresses import fact
+from triptych.kernel_ir.dialects.kernel_attributes import FITS
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
 from triptych.support.dataclass import dataclass
 
@@ -42,7 +43,7 @@ class Expression:
     name: str
     width: int
     number: int
-    """The place of an argument, a dimension, a constant, the predicate of a comparison."""
+    """The place of an argument, a dimension, a constant, the predicate of a comparison; 1 for a number that fits."""
     operands: tuple[Expression, ...]
     bounds: tuple[int, int]
     """The smallest and the largest signed number that it may be."""
@@ -183,6 +184,8 @@ def _grid_dimension(value: Value) -> int | None:
 
 
 def _number(attributes: Attributes) -> int:
+    if FITS in attributes:
+        return 1
     named = next((name for name in ("value", "predicate") if name in attributes), None)
     return int(bindings.mlir().IntegerAttr(attributes[named]).value) if named else 0
 
@@ -208,6 +211,8 @@ def _bounds(
     if name == "arith.select":
         condition, then, otherwise = operands
         low, high = otherwise if condition == (0, 0) else (min(then[0], otherwise[0]), max(then[1], otherwise[1]))
+    elif name == "arith.trunci" and number:
+        low, high = (max(everything[0], min(bound, everything[1])) for bound in operands[0])
     else:
         low, high = (number, number) if name == "arith.constant" else _exact_bounds(name, operands, everything)
     return (low, high) if everything[0] <= low and high <= everything[1] else everything

@@ -9,11 +9,11 @@ that the assembler does not see makes it wait for every single product.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder, builder_before
-from triptych.ir.handles import InsertionPoint, Module, Operation, Value
+from triptych.ir.handles import Block, InsertionPoint, Module, Operation, Value
 from triptych.ir.modules import callee, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import enclosing, producer
 from triptych.kernel_ir.dialects.opdef import WgmmaStep
@@ -31,22 +31,30 @@ def merge_traps(module: Module) -> None:
         found = operations_named(function, *CALLS, *WGMMA_STEPS)
         calls = [call for call in found if "callee" in call.attributes]
         failing = [call for call in calls if callee(call) == _FAIL]
-        if any(WGMMA_STEPS.get(operation.name) is WgmmaStep.BEGIN for operation in found):
-            for call in failing:
-                _stop(call)
+        if any(WGMMA_STEPS.get(operation.name) is WgmmaStep.BEGIN for operation in found) and failing:
+            _stop(function, failing)
         elif failing:
             for call in failing:
                 _read_addresses(call)
             _share(function, failing)
 
 
-def _stop(call: Operation) -> None:
-    """End the kernel instead of making the call."""
-    builder = Builder(call.context, call.location)
-    end = list(call.operation.block.operations)[-1].operation
-    builder.insertion = builder.before(end)
+def _stop(function: Operation, calls: list[Operation]) -> None:
+    """End the kernel instead of making the calls."""
+    builder = Builder(function.context, calls[0].location)
+    shared = list(function.regions[0].blocks)[-1].create_after()
+    builder.insertion = builder.at_end(shared)
     builder.operation("llvm.intr.trap")
     builder.operation("llvm.unreachable")
+    for call in calls:
+        _jump(builder, call, shared)
+
+
+def _jump(builder: Builder, call: Operation, shared: Block, brought: Sequence[Value] = ()) -> None:
+    """Go to the block that all checks share, instead of making the call."""
+    end = list(call.operation.block.operations)[-1].operation
+    builder.insertion = builder.before(end)
+    builder.operation("llvm.br", brought, location=call.location, successors=[shared])
     end.erase()
     call.erase()
 
@@ -105,12 +113,7 @@ def _share(function: Operation, calls: list[Operation]) -> None:
     builder.insertion = end
     builder.operation("llvm.unreachable")
     for failed in calls:
-        last_here = list(failed.operation.block.operations)[-1].operation
-        brought = [failed.operands[place] for place in own]
-        builder.insertion = builder.before(last_here)
-        builder.operation("llvm.br", brought, location=failed.location, successors=[shared])
-        last_here.erase()
-        failed.erase()
+        _jump(builder, failed, shared, [failed.operands[place] for place in own])
 
 
 def _own(calls: list[Operation]) -> Iterator[int]:

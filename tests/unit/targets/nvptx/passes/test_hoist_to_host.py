@@ -179,6 +179,8 @@ def test_long_division_of_anything(long_divider: Any, dividends: list[int], divi
 def test_the_host_knows_the_grid() -> None:
     call, module = changed(divided_by_grid, np.zeros(17 * 6, np.int64), 17, 6)
     assert names(module) == ["arith.divsi"], "only that by eight"
+    remainders = operations_named(operations_named(module, "gpu.func")[0], "arith.remsi", "arith.remui")
+    assert len(remainders) == 1, "that by eight; a size that was checked to fit in 32 bits is known not to be negative"
     for x, y in ((17, 6), (8, 1), (16, 5)):
         found = np.zeros(17 * 6, np.int64)
         call(found, x, y)
