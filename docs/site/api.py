@@ -108,7 +108,8 @@ def _entry(module: ModuleType, name: str, value: Any, documented: dict[int, str]
     identity = id(value)
     first = documented.setdefault(identity, full)
     if first != full and (inspect.isclass(value) or inspect.isroutine(value)):
-        return f"```{{py:data}} {full}\nThe same as {{py:obj}}`{first}`.\n```\n"
+        body = f"The same as {{py:obj}}`{first}`." + (f"\n\n{shown[full]}" if full in shown else "")
+        return f"````{{py:data}} {full}\n{body}\n````\n"
     kind, signature = _kind(value)
     body = _markdown(_own_docstring(value) or "")
     if full in shown:
