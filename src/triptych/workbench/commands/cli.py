@@ -30,6 +30,7 @@ from triptych.workbench.commands.cache import cache_command
 from triptych.workbench.commands.check import CheckRequest, CostRequest, check
 from triptych.workbench.commands.command_line import OVERVIEW, CommandLine, add_page, count, count_or_none, parsed
 from triptych.workbench.commands.coverage import coverage
+from triptych.workbench.commands.documents import copy_examples, list_examples, search
 from triptych.workbench.commands.errors_page import PAGE, catalogue, write_page
 from triptych.workbench.commands.layouts import LayoutRequest, show_layout
 from triptych.workbench.commands.run import RunRequest, run
@@ -167,6 +168,12 @@ def _run(arguments: argparse.Namespace) -> str:
             return write_page(arguments.page)
         case "errors":
             return catalogue(arguments.code, as_json=arguments.json)
+        case "docs":
+            return search(arguments.words, as_json=arguments.json)
+        case "examples" if arguments.action == "list":
+            return list_examples(as_json=arguments.json)
+        case "examples":
+            return copy_examples(arguments.names, arguments.to)
         case "coverage":
             return coverage(arguments.paths, as_json=arguments.json)
         case "layout":
@@ -217,6 +224,10 @@ def parser_with_commands() -> tuple[CommandLine, dict[str, argparse.ArgumentPars
         "--page", nargs="?", const=PAGE, type=Path, metavar="FILE", help=f"write the catalogue to {PAGE}"
     )
 
+    command = add_page(commands, "docs", listing)
+    command.add_argument("words", nargs="*", metavar="WORD", help="of a question; without any, the pages are listed")
+    _add_examples(add_page(commands, "examples"), listing)
+
     _add_run(add_page(commands, "run"))
 
     command = add_page(commands, "coverage", listing)
@@ -236,6 +247,14 @@ def parser_with_commands() -> tuple[CommandLine, dict[str, argparse.ArgumentPars
 
     add_page(commands, "env", listing)
     return parser, dict(commands.choices)
+
+
+def _add_examples(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add_page(actions, "examples list", listing)
+    copy = add_page(actions, "examples copy")
+    copy.add_argument("names", nargs="*", metavar="NAME", help="as 'softmax' (default: all of them)")
+    copy.add_argument("--to", type=Path, default=Path(), metavar="DIR", help="where to (default: here)")
 
 
 def _add_run(command: argparse.ArgumentParser) -> None:

@@ -95,6 +95,7 @@ OVERVIEW = """first steps:
   triptych run gemm.py --mnk 128,128,64   run a program for the public CuTe DSL
   triptych show kernels.py:saxpy          see what the stages make of a function
   triptych new gemm --template gemm       start a kernel: verify, bench and tune it
+  triptych docs kernel hangs              find what the guides say
 
 `triptych COMMAND --help` has examples of every command."""
 
@@ -113,6 +114,24 @@ PAGES: Mapping[str, Page] = {
         "Explain an error code, with a program that fails and one that works; or list all codes.",
         (("triptych errors TT0203", "what it means and what to write"), ("triptych errors", "all codes")),
         ("check", "env"),
+    ),
+    "docs": Page(
+        "Find what the guides of this version say; without words, list them.",
+        (("triptych docs kernel hangs", "the section that answers best, and two more"), ("triptych docs", "all pages")),
+        ("errors", "examples"),
+    ),
+    "examples": Page(
+        "List the examples of this version, or copy them.",
+        (("triptych examples list", "each with what it shows"), ("triptych examples copy softmax", "into this folder")),
+        ("docs", "new"),
+    ),
+    "examples list": Page(
+        "List the examples, each with what it shows.", (("triptych examples list", "all of them"),), ("examples copy",)
+    ),
+    "examples copy": Page(
+        "Copy examples into a folder; files that are there stay as they are.",
+        (("triptych examples copy softmax gemm --to kernels", "two of them"), ("triptych examples copy", "all")),
+        ("examples list", "verify"),
     ),
     "run": Page(
         "Run a program that is written for the public CuTe DSL, unchanged, without a GPU.",

@@ -11,19 +11,15 @@ compared, those that a kernel only reads included.
 from __future__ import annotations
 
 import ctypes
-import site
 import sys
-import sysconfig
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-import triptych
 import triptych as tt
 from triptych.interop.dlpack import ELEMENT_CODES, GPU, DLTensor, array_type
 from triptych.support.config import override
@@ -33,7 +29,7 @@ from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.description.errors import NoGpuError
 from triptych.targets.nvptx.runtime import driver
 from triptych.targets.nvptx.toolchain.assembling import has_assembler
-from triptych.workbench.errors import FolderError
+from triptych.workbench.installed_files import examples_folder
 
 Call = tuple[Any, tuple[Any, ...]]
 """A host function and its arguments."""
@@ -66,21 +62,6 @@ class Entry:
             return architecture == self.needs
         known = ARCHITECTURES.get(architecture)
         return known is not None and known.generation >= self.since
-
-
-def examples_folder() -> Path:
-    """Where an installation has them, or beside the sources of a checkout."""
-    installed = (Path(root, "share", "triptych") for root in (sysconfig.get_path("data"), site.getuserbase()))
-    checkout = Path(str(triptych.__file__)).resolve().parents[2]
-    for folder in (checkout, *installed):
-        if (folder / "examples" / "kernels").is_dir():
-            return folder / "examples"
-    raise FolderError(
-        "the examples are not there, whose kernels would run",
-        found=f"no folder examples in {checkout}, nor share/triptych in {sysconfig.get_path('data')}",
-        expected="an installation by pip, or a checkout",
-        instead="pip install --force-reinstall triptych",
-    )
 
 
 def example(name: str) -> Any:

@@ -17,7 +17,8 @@ from triptych.ptxsim.driver import NAME, NumpyDriver
 from triptych.targets.nvptx.runtime import driver
 from triptych.workbench.commands.cli import main
 from triptych.workbench.doctor import report, worker
-from triptych.workbench.doctor.worker import SUITE, Entry, example, examples_folder
+from triptych.workbench.doctor.worker import SUITE, Entry, example
+from triptych.workbench.installed_files import examples_folder
 from triptych.workbench.processes import Answer
 from triptych.workbench.progress import Progress, progress
 
