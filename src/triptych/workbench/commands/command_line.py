@@ -243,7 +243,7 @@ PAGES: Mapping[str, Page] = {
         ("devices", "env", "errors"),
     ),
     "puzzles": Page(
-        "Copy short files with a hole each, check what you wrote there, or give a hint.",
+        "Copy twenty short files with a hole each, check what you wrote there, or give a hint.",
         (
             ("triptych puzzles", "the files, in the folder puzzles"),
             ("triptych puzzles check 7", "run number 7 under verify and the checkers, and name the mistake"),

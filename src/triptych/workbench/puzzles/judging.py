@@ -35,12 +35,13 @@ from triptych.workbench.verification.verifying import VerifyOptions, verify
 _UNWRITTEN = 0xFF
 """Fills `out` before a run: `problems_of` knows it again."""
 _OUTSIDE = "out-of-bounds access"
+_HANG, _DEADLOCK = "hang", "TT0622"
 _MISTAKES = {
     "TT0610": _OUTSIDE,
     "TT0901": _OUTSIDE,
-    "TT0621": "hang",
-    "TT0622": "hang",
-    "TT0626": "hang",
+    "TT0621": _HANG,
+    _DEADLOCK: _HANG,
+    "TT0626": _HANG,
     "TT0630": "race",
     "TT0633": "race",
     "TT0634": "race",
@@ -81,8 +82,9 @@ def judge(puzzle: Puzzle, file: Path) -> Verdict:
     except SyntaxError as error:
         return Verdict("syntax error", f"line {error.lineno}: {error.msg}", (error.text or "").rstrip())
     if holes:
-        lines = " and ".join(map(str, holes))
-        return Verdict("hole", f"line {lines} still has `...`: write your code there")
+        return Verdict(
+            "hole", f"{_at(holes)} still {'has' if len(holes) == 1 else 'have'} `...`: write your code there"
+        )
     try:
         return _judge_run(puzzle, _contract(puzzle, file))
     except TriptychError as error:
@@ -124,16 +126,20 @@ def _judge_run(puzzle: Puzzle, contract: Contract) -> Verdict:
 
 
 def _of_error(error: TriptychError) -> Verdict:
-    """A race names both of its lines, everything else the one where it happens."""
+    """A race names both of its lines, everything else the one where it happens; a hang says who waits for what."""
     mistake = _MISTAKES.get(error.code, "error")
-    spans = [error.span, *(span for label, span in error.related if "earlier" in label)]
+    spans = [error.span, *(span for label, span in error.related if "called from" not in label)]
     lines = sorted({span.line for span in spans if span is not None})
-    where = f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}: " if lines else ""
-    said = error.title
+    where = f"{_at(lines)}: " if lines else ""
+    said = f"{error.title}: {error.found}" if error.code == _DEADLOCK else error.title
     if mistake == _OUTSIDE and error.span is not None:
         accessed = error.span.text()[error.span.column : error.span.end_column]
         said = f"`{accessed}` lies outside its tensor {error.notes[0] if error.notes else ''}".rstrip()
     return Verdict(mistake, f"{where}{said}", error.text())
+
+
+def _at(lines: Sequence[int]) -> str:
+    return f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
 
 
 def _of_finding(finding: Finding, file: Path) -> Verdict:
@@ -146,15 +152,15 @@ def _conflicts(contract: Contract, inputs: Sequence[np.ndarray]) -> Verdict:
         contract.kernel(*inputs)
     launch = run.counting.launches[0]
     worst = max(by_line(launch), key=lambda each: each.first.conflicts)
-    counts = worst.first
+    counts, line = worst.first, worst.line.number if worst.line else 0
     if not counts.conflicts:
         return Verdict()
     text = (
-        f"line {worst.line.number if worst.line else '?'}: {counts.conflicts} bank conflicts in a block: its "
-        f"{counts.shared_requests} requests take {counts.wavefronts} wavefronts, {counts.fewest_wavefronts} would do"
+        f"line {line}: {counts.conflicts} bank conflicts in a block: its {counts.shared_requests} requests take "
+        f"{counts.wavefronts} wavefronts, {counts.fewest_wavefronts} would do"
     )
-    drawn = write_pictures(launch, _pictures(contract.file))
-    return Verdict("bank conflicts", text, files=tuple(map(str, drawn)))
+    drawn = map(str, write_pictures(launch, _pictures(contract.file)))
+    return Verdict("bank conflicts", text, files=tuple(path for path in drawn if f"line{line}-shared" in path))
 
 
 def _pictures(file: Path) -> Path:

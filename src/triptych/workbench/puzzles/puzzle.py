@@ -47,3 +47,8 @@ def holes_of(text: str) -> list[int]:
     """Lines of a file on which a hole is left."""
     nodes = ast.walk(ast.parse(text))
     return sorted({node.lineno for node in nodes if isinstance(node, ast.Constant) and node.value is ...})
+
+
+def numbers(random: np.random.Generator, *shape: int) -> np.ndarray:
+    """Small whole numbers, which are easy to recognise, as float32."""
+    return random.integers(1, 10, shape).astype(np.float32)

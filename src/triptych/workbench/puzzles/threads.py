@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from triptych.workbench.puzzles.puzzle import Puzzle
-
-
-def numbers(random: np.random.Generator, *shape: int) -> np.ndarray:
-    """Small whole numbers, which are easy to recognise, as float32."""
-    return random.integers(1, 10, shape).astype(np.float32)
-
+from triptych.workbench.puzzles.puzzle import Puzzle, numbers
 
 MAP = Puzzle(
     "map",

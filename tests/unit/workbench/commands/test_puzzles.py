@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from triptych.workbench.commands.cli import main
+from triptych.workbench.contracts.loading import load_module
 from triptych.workbench.puzzles.all_puzzles import PUZZLES
 
 _GUIDE = Path(__file__).resolve().parents[4] / "docs" / "guides" / "puzzles.md"
@@ -37,10 +40,24 @@ def test_a_check_says_what_the_guide_shows(capsys: pytest.CaptureFixture[str]) -
     shown = _GUIDE.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
     parts = [part.replace("--> ", f"--> {Path.cwd()}/puzzles/").strip() for part in shown.split("...\n")]
     assert all(part in said for part in parts), said
+    assert _result_without_checkers() == [float(i) for i in (*range(7, -1, -1), *range(15, 7, -1))]
     assert Path("puzzles/pictures/07_shared_memory/finding-1-TT0630.svg").is_file()
     _FILE.write_text(puzzle.filled(), encoding="utf-8")
     assert main(["puzzles", "check", "7", "--folder", "puzzles"]) == 0
     assert capsys.readouterr().out == "puzzle 7, 07_shared_memory.py: solved\n"
+
+
+def _result_without_checkers() -> list[float]:
+    out = np.zeros(16, np.float32)
+    load_module(_FILE.resolve(), "a_puzzle").solve(np.arange(16, dtype=np.float32), out)
+    return [float(each) for each in out]
+
+
+def test_guide_has_a_row_for_each_puzzle() -> None:
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|", _GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, len(PUZZLES) + 1))
+    for (_, words), puzzle in zip(rows, PUZZLES, strict=True):
+        assert set(re.findall(r"[a-z]+", words.lower())) & set(puzzle.name.split("_")), puzzle.name
 
 
 def test_hints_come_one_at_a_time_and_the_last_one_stays(capsys: pytest.CaptureFixture[str]) -> None:
