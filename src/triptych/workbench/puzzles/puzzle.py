@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from textwrap import dedent, indent
 
 import numpy as np
 
 from triptych.support.dataclass import dataclass
 
 _HOLE = re.compile(r"«(.*?)»", re.DOTALL)
+_INDENTED = re.compile(r"((?:^ +)?)«(.*?)»", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Puzzle:
     @property
     def all_hints(self) -> list[str]:
         """The last one is what stands in the holes."""
-        return [*self.hints, "write:\n" + "\n".join(f"    {hole}" for hole in _HOLE.findall(self.text))]
+        holes = [dedent(margin + hole) for margin, hole in _INDENTED.findall(self.text)]
+        return [*self.hints, "write:\n" + indent("\n".join(holes), "    ")]
 
 
 def holes_of(text: str) -> list[int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from triptych.workbench.commands import puzzles
 from triptych.workbench.commands.cli import main
 from triptych.workbench.contracts.loading import load_module
 from triptych.workbench.puzzles.all_puzzles import PUZZLES
@@ -66,6 +67,24 @@ def test_hints_come_one_at_a_time_and_the_last_one_stays(capsys: pytest.CaptureF
     for turn in (*range(len(hints)), len(hints) - 1):
         assert main(["puzzles", "hint", "7"]) == 0
         assert capsys.readouterr().out == f"hint {turn + 1} of {len(hints)}: {hints[turn]}\n"
+
+
+def test_last_hint_is_the_solution_as_one_writes_it() -> None:
+    assert PUZZLES[8].all_hints[-1] == (
+        "write:\n    cute.arch.sync_threads()\n    if i < half:\n        tile[i] += tile[i + half]"
+    )
+    assert PUZZLES[7].all_hints[-1] == "write:\n    i >= step\n    tile[i - step]"
+
+
+def test_a_kernel_that_does_not_end_is_a_hang(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _FILE.write_text("while True:\n    pass\n", encoding="utf-8")
+    monkeypatch.setattr(puzzles, "_PATIENCE", 0.5)
+    capsys.readouterr()
+    assert main(["puzzles", "check", "7"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("puzzle 7, 07_shared_memory.py: hang: it took longer than 0.5 s"), said
 
 
 @pytest.mark.parametrize("arguments", [["hint"], ["check", "99"], ["check", "1", "--folder", "elsewhere"]])
