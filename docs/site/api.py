@@ -90,8 +90,18 @@ def _page(area: Area, documented: dict[int, str], shown: dict[str, str]) -> str:
             continue
         if len(area.modules) > 1:
             parts.append(f"## `{name}`\n\n{_markdown(inspect.getdoc(module) or '')}\n")
+        parts.append(_beginning(name))
         parts += [_entry(module, member, value, documented, shown) for member, value in public_names(module)]
     return "\n".join(parts)
+
+
+def _beginning(module: str) -> str:
+    """What the examples of a module begin with: imports, and how they launch kernels."""
+    page = EXAMPLES / f"{module.replace('.', '-')}.md"
+    if not page.is_file():
+        return ""
+    block = re.findall(r"^```python\n.*?^```$", page.read_text(encoding="utf-8"), _EACH)[0]
+    return f"The examples begin with this:\n\n{block}\n"
 
 
 def public_names(module: ModuleType) -> Iterator[tuple[str, Any]]:
