@@ -128,15 +128,14 @@ def generic_pointer(context: Context) -> Type:
 
 def byte_size(type_: Type) -> int:
     """The bytes that memory holds a value in: of a number, a pointer, or a vector or array of them."""
+    if is_integer(type_) or is_float(type_):  # asked first: it is what most addresses count in
+        return max(1, type_.width // 8)
     if is_pointer(type_):
         return _POINTER_BYTES
     if is_vector(type_):
         return prod(type_.shape) * byte_size(type_.element_type)
-    if is_array(type_):
-        return type_.num_elements * byte_size(type_.element_type)
-    bits = bit_width(type_)
-    assert bits is not None, type_
-    return max(1, bits // 8)
+    assert is_array(type_), type_
+    return type_.num_elements * byte_size(type_.element_type)
 
 
 def type_text(type_: Type) -> str:

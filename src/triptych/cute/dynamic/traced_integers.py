@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 from triptych.cute.dynamic.symbol_emission import Emitter, TracedSymbol, kind_for
@@ -205,11 +206,11 @@ class _Number(TracedSymbol):
         return realize(value)
 
     def sides_of(self, difference: SymInt) -> tuple[Any, Any]:
-        """Numbers of 32 bits where both sides fit: their difference needs one more, which is twice as much."""
+        """Numbers of 32 or 64 bits where both sides fit: their difference needs one more, which is twice as much."""
         emitter = _emitter()
-        for constant_left in (True, False):
-            sides = balanced(difference, constant_left)
-            if all(emitter.fits(side, Int32) for side in sides):
+        ways = [balanced(difference, constant_left) for constant_left in (True, False)]
+        for kind, sides in product((Int32, Int64), ways):
+            if all(emitter.fits(side, kind) for side in sides):
                 left, right = (realize(side) for side in sides)
                 return left, right
         return realize(difference, Int128), 0

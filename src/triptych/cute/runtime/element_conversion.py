@@ -18,7 +18,7 @@ from triptych.driver.jitting import jit, kernel
 from triptych.layout import leading_dim
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.values.binding_time import Constexpr
-from triptych.metastage.values.scalars import Float8E4M3FN, Float8E5M2, Numeric, numeric_class
+from triptych.metastage.values.scalars import Float8E4M3FN, Float8E5M2, Int32, Numeric, Uint32, numeric_class
 from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
@@ -43,11 +43,13 @@ def convert(src: Tensor, dst: Tensor) -> None:
 
 @kernel
 def _convert(src: Tensor, dst: Tensor, mode: Constexpr[int], together: Constexpr[int]) -> None:
-    rest: Any = block_idx()[0] * _THREADS + thread_idx()[0]
+    rest: Any = (block_idx()[0] * _THREADS + thread_idx()[0]).to(Uint32)
     places = []
     for count in _counts(dst, mode, together):
-        places.append(rest % count)
-        rest = rest // count
+        extent = Uint32(count)
+        whole = rest // extent  # of numbers without a sign: one instruction, and a check
+        places.append((rest - whole * extent).to(Int32))
+        rest = whole
     tiler = tuple(together if which == mode else 1 for which in range(len(places)))
     tracing().hooks.if_(rest == 0, partial(_assign, dst, src, tiler, tuple(places)), _nothing)
 

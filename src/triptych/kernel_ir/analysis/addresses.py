@@ -19,8 +19,8 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     body,
     constant_of,
     defining_op,
-    element_indices,
     is_pure,
+    only_index,
     operations,
     owner_op,
     pointee,
@@ -99,10 +99,9 @@ def step(operation: Operation | None) -> Step | None:
     """What an operation adds to an address; None for other operations, and for parts of structs and arrays."""
     if operation is None or operation.name != INDEXING:
         return None
-    element, indices = pointee(operation), element_indices(operation)
-    if len(indices) != 1 or is_struct(element):
+    element, index = pointee(operation), only_index(operation)
+    if index is None or is_struct(element):
         return None
-    index = operation.operands[1] if indices[0] is None else indices[0]
     return Step(operation.operands[0], index, byte_size(element))
 
 

@@ -260,10 +260,13 @@ def pointee(operation: Operation) -> Type:
     return found
 
 
-def element_indices(operation: Operation) -> list[int | None]:
-    """The indices of a `llvm.getelementptr`: constants, and None for each run-time operand."""
+def only_index(operation: Operation) -> Value | int | None:
+    """The index of a `llvm.getelementptr` with one: a number, or the value that a run computes. None if it has more."""
     raw = operation.attributes["rawConstantIndices"]
-    return [None if index == _DYNAMIC else index for index in raw]
+    if len(raw) != 1:
+        return None
+    (index,) = raw
+    return operation.operands[1] if index == _DYNAMIC else int(index)
 
 
 def array_size(operation: Operation) -> int:

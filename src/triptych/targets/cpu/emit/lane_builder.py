@@ -71,6 +71,23 @@ class LaneBuilder(Builder):
         mask = self.attribute(f"array<i64: {', '.join(map(str, places))}>")
         return self.value("vector.shuffle", (left, right), self.vector(len(places), element), {"mask": mask})
 
+    def joined(self, parts: Sequence[tuple[Value, int]], element: TypeOrText) -> Value:
+        """One vector of vectors and their lengths, pair by pair: a shuffle takes two."""
+        parts = list(parts)
+        while len(parts) > 1:
+            pairs = []
+            for i in range(0, len(parts) - 1, 2):
+                (left, n), (right, m) = parts[i], parts[i + 1]
+                pairs.append((self.shuffle(left, right, range(n + m), element), n + m))
+            parts = pairs + parts[len(parts) - len(parts) % 2 :]
+        return parts[0][0]
+
+    def interleaved(self, rows: Sequence[Value], element: TypeOrText) -> Value:
+        """The elements of each lane side by side, of rows that have one of every lane."""
+        every = self.joined([(row, self.width) for row in rows], element)
+        places = [i * self.width + lane for lane in range(self.width) for i in range(len(rows))]
+        return self.shuffle(every, every, places, element) if len(rows) > 1 else every
+
     def extract_at(self, vector: Value, lane: Value, element: TypeOrText) -> Value:
         """The element of a lane known at run time (`index`)."""
         place = {"static_position": self.attribute("array<i64: -9223372036854775808>")}

@@ -21,7 +21,7 @@ from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX, WARP_THR
 from triptych.targets.cpu.abi.abi import ALIGNMENT
 from triptych.targets.cpu.emit.collectives import require_whole_warp
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
-from triptych.targets.cpu.emit.memory import joined, lane_address, row_address
+from triptych.targets.cpu.emit.memory import lane_address, row_address
 from triptych.targets.cpu.emit.values import StackSlot, Vector
 from triptych.targets.cpu.emit.warp import Warp
 
@@ -57,7 +57,7 @@ def _load(code: LaneBuilder, copy: MatrixCopy, addresses: Sequence[Value]) -> li
     for matrix in range(copy.count):
         mine = addresses[matrix * copy.rows : (matrix + 1) * copy.rows]
         rows = [(code.load(address, ROW, ROW_BYTES), ROW_WORDS) for address in mine]
-        memory = joined(code, rows, code.type("i32"))
+        memory = code.joined(rows, code.type("i32"))
         registers += _cut(code, memory, places, len(places) // (WARP_THREADS * _REGISTER_BYTES))
     return registers
 
@@ -138,7 +138,7 @@ def _store(code: LaneBuilder, copy: MatrixCopy, registers: Sequence[Value], addr
     each = len(registers) // copy.count
     for matrix in range(copy.count):
         parts = [(register, WARP_THREADS) for register in registers[matrix * each : (matrix + 1) * each]]
-        rows = _cut(code, joined(code, parts, code.type("i32")), inverse, copy.rows)
+        rows = _cut(code, code.joined(parts, code.type("i32")), inverse, copy.rows)
         for row, part in enumerate(rows):
             code.store(part, addresses[matrix * copy.rows + row], ROW_BYTES)
 

@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING
 
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, count_and_element, element_type, is_pointer
-from triptych.kernel_ir.dialects.kernel_operations import access_alignment, is_ordered, pointee
+from triptych.kernel_ir.analysis.addresses import is_private
+from triptych.kernel_ir.dialects.kernel_operations import access_alignment, defining_op, is_ordered, pointee
 from triptych.support.runs import Run
 from triptych.targets.cpu.emit.bundles import load_from_bundle, store_to_bundle
 from triptych.targets.cpu.emit.serialized_lanes import (
     copied_by,
     copy_in_turn,
     in_runs,
+    is_bytes,
     is_packed,
     lane_runs,
     load_in_turn,
+    load_rows_in_turn,
     store_in_turn,
+    store_rows_in_turn,
 )
 from triptych.targets.cpu.emit.values import ArrayOfStructs, Scalar, StackSlot, StructOfArrays, Vector, plain_pointer
 
 if TYPE_CHECKING:
-    from triptych.targets.cpu.emit.lane_builder import LaneBuilder, Order
+    from triptych.targets.cpu.emit.lane_builder import Order
 from triptych.targets.cpu.emit.warp import Warp
 
 _LEAST_GATHERED = 4
@@ -56,15 +60,16 @@ def load(warp: Warp, operation: Operation) -> None:
         copy_in_turn(warp, warp.vector(pointer), warp.vector(target), kind, both)
         warp.done.add(store)
     elif counted:
-        warp.set(result, _load_vectors(warp, pointer, counted, alignment))
+        warp.set(result, _load_vectors(warp, operation, counted, alignment))
     else:
         warp.set(result, Vector(_load_lanes(warp, pointer, kind, alignment, 0)))
 
 
 def _load_vectors(
-    warp: Warp, pointer: Value, counted: tuple[int, Type], alignment: int
+    warp: Warp, operation: Operation, counted: tuple[int, Type], alignment: int
 ) -> ArrayOfStructs | StructOfArrays:
     count, element = counted
+    pointer = operation.operands[0]
     size = byte_size(element)
     known = warp.analysis.at(pointer)
     if is_packed(known, count * size):
@@ -74,8 +79,24 @@ def _load_vectors(
             return ArrayOfStructs(warp.code.load(address, kind, alignment), count)
         return ArrayOfStructs(masked_load(warp, address, _repeated(warp, warp.mask, count), kind, alignment), count)
     if not in_runs(known, size):
-        return ArrayOfStructs(load_each(warp, pointer, warp.code.vector(count, element), alignment), count)
+        kind = warp.code.vector(count, element)
+        if _by_rows(warp, pointer, counted) and all(
+            _takes_rows(use.owner.operation) for use in operation.results[0].uses
+        ):
+            return StructOfArrays(load_rows_in_turn(warp, warp.vector(pointer), kind, alignment))
+        return ArrayOfStructs(load_each(warp, pointer, kind, alignment), count)
     return StructOfArrays([_load_lanes(warp, pointer, element, size, i * size) for i in range(count)])
+
+
+def _by_rows(warp: Warp, pointer: Value, counted: tuple[int, Type]) -> bool:
+    """Whether vectors go through memory between a function and its caller, where they can lie as either wants them."""
+    is_called = warp.mask is not None or not warp.analysis.at(pointer).known
+    return is_called and counted[0] > 1 and is_bytes(counted[1])
+
+
+def _takes_rows(user: Operation) -> bool:
+    """Whether an operation wants the elements one by one: all but stores to memory that threads share."""
+    return user.name != "llvm.store" or is_private(defining_op(user.operands[1]))
 
 
 def _repeated(warp: Warp, mask: Value, count: int) -> Value:
@@ -102,7 +123,7 @@ def _load_lanes(warp: Warp, pointer: Value, element: Type, alignment: int, shift
         return code.value("llvm.inttoptr", (words,), code.wide("!llvm.ptr"))
     if in_runs(known, size):
         parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in lane_runs(known, size)]
-        return joined(warp.code, parts, element)
+        return code.joined(parts, element)
     addresses = warp.vector(pointer)
     if shift:
         addresses = code.offset(addresses, code.constants([shift] * code.width, "i64"), "i8")
@@ -158,17 +179,6 @@ def _load_if_any(warp: Warp, mask: Value, address: Value, element: Type, alignme
     return made.results[0]
 
 
-def joined(code: LaneBuilder, parts: list[tuple[Value, int]], element: Type) -> Value:
-    """One vector of vectors and their lengths, pair by pair: a shuffle takes two."""
-    while len(parts) > 1:
-        pairs = []
-        for i in range(0, len(parts) - 1, 2):
-            (left, n), (right, m) = parts[i], parts[i + 1]
-            pairs.append((code.shuffle(left, right, range(n + m), element), n + m))
-        parts = pairs + parts[len(parts) - len(parts) % 2 :]
-    return parts[0][0]
-
-
 def gather(warp: Warp, addresses: Value, element: Type, alignment: int) -> Value:
     code, kind = warp.code, warp.code.wide(element)
     if byte_size(element) < _LEAST_GATHERED:
@@ -186,7 +196,7 @@ def load_each(warp: Warp, pointer: Value, kind: Type, alignment: int) -> Value:
         return load_in_turn(warp, warp.vector(pointer), kind, alignment)
     count, element = count_and_element(kind) or (1, kind)
     parts = [code.load(lane_address(warp, pointer, lane), kind, alignment) for lane in range(code.width)]
-    return joined(warp.code, [(part, count) for part in parts], element)
+    return code.joined([(part, count) for part in parts], element)
 
 
 def store_each(warp: Warp, packed: Value, pointer: Value, kind: Type, alignment: int) -> None:
@@ -331,8 +341,11 @@ def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int,
         return
     known = warp.analysis.at(pointer)
     if not (in_runs(known, size) and all(run.step != 0 for run in lane_runs(known, size))):
-        packed = packed_value(warp, value, count, element)
-        store_each(warp, packed, pointer, code.vector(count, element), alignment)
+        kind, found = code.vector(count, element), warp.get(value)
+        if isinstance(found, StructOfArrays) and _by_rows(warp, pointer, counted):
+            store_rows_in_turn(warp, found.rows, warp.vector(pointer), kind, alignment)
+        else:
+            store_each(warp, packed_value(warp, value, count, element), pointer, kind, alignment)
         return
     for i, row in enumerate(warp.rows(value)):
         _store_lanes(warp, row, pointer, element, size, i * size)
@@ -347,9 +360,7 @@ def packed_value(warp: Warp, value: Value, count: int, element: Type) -> Value:
     if isinstance(found, Scalar):
         return code.shuffle(found.value, found.value, list(range(count)) * code.width, element)
     assert isinstance(found, StructOfArrays), "a vector of the thread is rows, structs or one for all lanes"
-    every = joined(warp.code, [(row, code.width) for row in found.rows], element)
-    places = [i * code.width + lane for lane in range(code.width) for i in range(count)]
-    return code.shuffle(every, every, places, element) if count > 1 else every
+    return code.interleaved(found.rows, element)
 
 
 def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: Type, alignment: int, shift: int) -> None:
@@ -403,10 +414,8 @@ def _store_private(warp: Warp, found: StackSlot, value: Value, kind: Type) -> No
 def _joined_words(warp: Warp, found: StackSlot, index: int, together: int, element: Type) -> Value:
     """Elements side by side as one word in every lane."""
     code, part = warp.code, warp.code.type(f"i{8 * found.size}")
-    rows = [(_load_element(warp, found, index + i, part), code.width) for i in range(together)]
-    places = [i * code.width + lane for lane in range(code.width) for i in range(together)]
-    every = joined(warp.code, rows, part)
-    return code.value("vector.bitcast", (code.shuffle(every, every, places, part),), code.wide(element))
+    rows = [_load_element(warp, found, index + i, part) for i in range(together)]
+    return code.value("vector.bitcast", (code.interleaved(rows, part),), code.wide(element))
 
 
 def _store_words(warp: Warp, found: StackSlot, index: int, together: int, row: Value) -> None:

@@ -4,7 +4,7 @@ be done at once. Addresses and values wait in memory, where a run-time lane numb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import islice, pairwise
 from string import Template
@@ -30,7 +30,7 @@ from triptych.targets.cpu.abi.abi import ALIGNMENT
 from triptych.targets.cpu.emit.warp import Warp
 
 if TYPE_CHECKING:
-    from triptych.targets.cpu.emit.lane_builder import Order
+    from triptych.targets.cpu.emit.lane_builder import LaneBuilder, Order
 
 # Lane-by-lane access functions, each written once: not at every access that no instruction has.
 #
@@ -126,6 +126,21 @@ class LaneAccess:
     def every(self) -> str:
         """The type of the values of all lanes."""
         return f"vector<{self.count * self.width}xi{self.bits}>"
+
+    @property
+    def part(self) -> str:
+        """The type of each number."""
+        return f"i{self.bits}"
+
+    @property
+    def row_alignment(self) -> int:
+        """Of one number in every lane, after others."""
+        return min(ALIGNMENT, self.bits // 8 * self.width)
+
+    @property
+    def shape(self) -> str:
+        """What has so many numbers of this size."""
+        return f"lanes{self.width}.{self.count}x{self.bits}"
 
     @property
     def name(self) -> str:
@@ -246,6 +261,59 @@ def store_in_turn(
         code.store(value, _kept_address(warp, targets, lane), alignment, order)
 
     each_active(warp, write)
+
+
+# Vectors whose elements are rows of lanes are put together and taken apart by functions, one for each size: in place,
+# the shuffles of 8 numbers of 32 lanes took a fifth of the time that LLVM needed for a kernel of attention.
+
+
+def load_rows_in_turn(warp: Warp, addresses: Value, kind: Type, alignment: int) -> list[Value]:
+    """The elements of a vector that every active lane reads."""
+    code, access = warp.code, _vectors(warp, kind, alignment, loads=True)
+    packed, slots = _call(warp, access, addresses, None), warp.arrays.scratch(code.type(access.every), "rows")
+
+    def write(given: Sequence[Value]) -> None:
+        source, target = given
+        every = code.load(source, access.every, ALIGNMENT)
+        for i in range(access.count):
+            places = range(i, access.count * access.width, access.count)
+            code.store(
+                code.shuffle(every, every, places, access.part), _row(code, target, i, access), access.row_alignment
+            )
+
+    warp.arrays.call(code, f"{access.shape}.to_rows", [packed, slots], write)
+    element = element_type(kind)
+    return [
+        code.load(_row(code, slots, i, access), code.wide(element), access.row_alignment) for i in range(access.count)
+    ]
+
+
+def store_rows_in_turn(warp: Warp, rows: Sequence[Value], addresses: Value, kind: Type, alignment: int) -> None:
+    """Write the elements of a vector in every active lane."""
+    code, access = warp.code, _vectors(warp, kind, alignment, loads=False)
+    packed, slots = (warp.arrays.scratch(code.type(access.every), role) for role in ("", "rows"))
+    for i, row in enumerate(rows):
+        code.store(row, _row(code, slots, i, access), access.row_alignment)
+
+    def write(given: Sequence[Value]) -> None:
+        source, target = given
+        places, kind = (_row(code, source, i, access) for i in range(access.count)), code.wide(access.part)
+        loaded = [code.load(place, kind, access.row_alignment) for place in places]
+        code.store(code.interleaved(loaded, access.part), target, ALIGNMENT)
+
+    warp.arrays.call(code, f"{access.shape}.from_rows", [slots, packed], write)
+    _call(warp, access, addresses, None)
+
+
+def _vectors(warp: Warp, kind: Type, alignment: int, *, loads: bool) -> LaneAccess:
+    counted = count_and_element(kind)
+    assert counted is not None, "a vector of the thread"
+    count, element = counted
+    return LaneAccess(loads, 8 * byte_size(element), count, alignment, warp.code.width, warp.mask is not None)
+
+
+def _row(code: LaneBuilder, slots: Value, number: int, access: LaneAccess) -> Value:
+    return code.offset(slots, number, code.wide(access.part)) if number else slots
 
 
 def copy_in_turn(warp: Warp, sources: Value, targets: Value, kind: Type, alignment: int) -> None:

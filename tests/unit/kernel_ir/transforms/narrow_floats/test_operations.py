@@ -61,11 +61,13 @@ def test_dimensions(axis: str, number: int) -> None:
 
 
 def test_indices_of_addresses() -> None:
-    made, _module = named(
-        "%a = llvm.getelementptr %p[3, %n] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, !llvm.array<4 x f32>",
-        "llvm.getelementptr",
-    )
-    assert tested.element_indices(made) == [3, None]
+    address = "%a = llvm.getelementptr %p[{}] : (!llvm.ptr<1>{}) -> !llvm.ptr<1>, {}"
+    several, _first = named(address.format("3, %n", ", i32", "!llvm.array<4 x f32>"), "llvm.getelementptr")
+    number, _second = named(address.format("3", "", "f32"), "llvm.getelementptr")
+    computed, _third = named(address.format("%n", ", i32", "f32"), "llvm.getelementptr")
+    assert tested.only_index(several) is None
+    assert tested.only_index(number) == 3
+    assert tested.only_index(computed) == computed.operands[1]
 
 
 @pytest.mark.parametrize(

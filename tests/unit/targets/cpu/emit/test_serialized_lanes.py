@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -70,3 +73,51 @@ def test_a_vector_that_a_conditional_store_makes_is_not_used_after_it() -> None:
     o = np.full(4, 7, np.int32)
     launch_one_thread(o)
     assert o.tolist() == [0, 0, 7, 7]
+
+
+@tt.kernel
+def doubled(x: cute.Tensor, y: cute.Tensor, each: tt.Constexpr[int], count: tt.Constexpr[int], limit: tt.Int32) -> None:
+    """Vectors of each thread, where only a run tells, are read, computed with element by element, and written."""
+    thread, _, _ = cute.arch.thread_idx()
+    size = each * x.element_type.width // 8
+    for i in tt.range_constexpr(count):
+        place = ((thread * 5) ^ i) + THREADS * 8 * i
+        source = cute.make_tensor((x.iterator + each * place).align(size), cute.make_layout(each))
+        target = cute.make_tensor((y.iterator + each * place).align(size), cute.make_layout(each))
+        held = cute.make_rmem_tensor(cute.make_layout(each), x.element_type)
+        if thread < limit:
+            cute.autovec_copy(source, held)
+            held.store(held.load() + held.load())
+            cute.autovec_copy(held, target)
+
+
+@tt.jit
+def doubling(
+    x: cute.Tensor, y: cute.Tensor, each: tt.Constexpr[int], count: tt.Constexpr[int], limit: tt.Int32
+) -> None:
+    doubled(x, y, each, count, limit).launch(grid=1, block=THREADS)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "each"),
+    [(np.int8, 4), (np.int8, 16), (np.float16, 8), (ml_dtypes.bfloat16, 8), (np.float32, 4), (np.int64, 2)],
+)
+def test_vectors_go_by_rows(dtype: Any, each: int) -> None:
+    x, y = (aligned(4 * THREADS * 8 * each, dtype) for _ in range(2))
+    x[:] = (np.arange(len(x)) % 61).astype(dtype)
+    for limit in (64, 37):
+        y[:] = np.zeros(len(y), dtype)
+        expected = y.copy().reshape(-1, each)
+        for i in range(4):
+            places = ((np.arange(limit) * 5) ^ i) + THREADS * 8 * i
+            expected[places] = (x + x).reshape(-1, each)[places]
+        doubling(x, y, each, 4, limit)
+        np.testing.assert_array_equal(y, expected.reshape(-1))
+
+
+def test_shuffles_of_vectors_are_written_once() -> None:
+    """Those that take the numbers of each lane apart, and put them together again."""
+    x, y = (aligned(8 * THREADS * 8 * 8, np.float16) for _ in range(2))
+    written = [tt.compile(doubling, x, y, 8, count, tt.Int32(64)).llvm for count in (4, 8)]
+    fewer, more = (llvm.count("shufflevector") for llvm in written)
+    assert fewer == more > 0
