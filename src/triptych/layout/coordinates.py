@@ -38,10 +38,15 @@ def has_basis(stride: Stride) -> bool:
 @lru_cache(maxsize=256)
 def all_indices(shape: Shape, stride: Stride) -> tuple[int, ...]:
     """The index of every coordinate, first fastest, where all extents and strides are Python integers."""
-    found = [0]
+    return tuple([index for index in every_index(shape, stride) if isinstance(index, int)])
+
+
+def every_index(shape: Shape, stride: Stride) -> list[Int]:
+    """The index of every coordinate, first fastest, where all extents are Python integers: an addition for each."""
+    found: list[Int] = [0]
     for extent, step in zip(leaves(shape), leaves(stride), strict=True):
         found = [index + i * step for i in range(extent) for index in found]
-    return tuple(found)
+    return found
 
 
 # The stride of a layout nests as its shape does: what the shape is says what the stride is, which no type can say.

@@ -21,7 +21,8 @@ from triptych.ir.handles import Value
 from triptych.kernel_ir.dialects.matrix_copies import REGISTER_BITS, ROW_BITS, MatrixCopy
 from triptych.kernel_ir.dialects.simt import ASYNC_COPY
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX
-from triptych.layout import ComposedLayout, Int, Swizzle, coalesce, divisibility
+from triptych.layout import ComposedLayout, Int, Layout, Swizzle, coalesce, divisibility
+from triptych.layout.coordinates import all_indices
 from triptych.metastage.trace.trace import Trace, place
 
 
@@ -64,9 +65,10 @@ def row_address(atom: CopyAtom, role: str, tensor: Tensor, index: int, in_bytes:
 def word_offsets(atom: CopyAtom, role: str, tensor: Tensor, index: int, in_bytes: int) -> list[Int]:
     """Where the registers of instruction `index` begin in a tensor of them: each is elements side by side."""
     count, together = static_size(tensor.layout[0], tensor), in_bytes * 8 // tensor.pointer.dtype.width
-    starts = [tensor.offset((first, index)) for first in range(0, count, together)]
-    for first, start in zip(range(0, count, together), starts, strict=True):
-        followers = [tensor.offset((first + value, index)) - start for value in range(together)]
+    offsets = _value_offsets(tensor, index, count)
+    for first in range(0, count, together):
+        start = offsets[first]
+        followers = [offset - start for offset in offsets[first : first + together]]
         if followers != list(range(together)) or _alignment(tensor, start) % in_bytes:
             raise CopyLayoutError(
                 f"{atom} moves registers of {together} elements",
@@ -75,7 +77,16 @@ def word_offsets(atom: CopyAtom, role: str, tensor: Tensor, index: int, in_bytes
                 expected=f"elements side by side, {together} by {together}",
                 instead="`make_fragment_A`, `make_fragment_B` or `make_fragment_like`, and `retile` of its result",
             )
-    return starts
+    return offsets[::together]
+
+
+def _value_offsets(tensor: Tensor, index: int, count: int) -> list[Int]:
+    """Where the values of instruction `index` lie: of a plain layout, all are found by one evaluation."""
+    layout = tensor.layout
+    if isinstance(layout, Layout) and layout[0].is_static:
+        begin = tensor.offset((0, index))
+        return [begin + offset for offset in all_indices(layout[0].shape, layout[0].stride)]
+    return [tensor.offset((value, index)) for value in range(count)]
 
 
 def _require_side_by_side(atom: CopyAtom, role: str, tensor: Tensor) -> None:

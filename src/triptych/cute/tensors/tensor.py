@@ -40,7 +40,7 @@ from triptych.layout import (
     text,
     tuple_add,
 )
-from triptych.layout.coordinates import all_indices, has_underscore
+from triptych.layout.coordinates import all_indices, every_index, has_underscore
 from triptych.layout.tuples import Coord, Modes, leaves
 from triptych.metastage.arguments.argument_kinds import WantedArgument
 from triptych.metastage.debugger.debugger_hooks import register_shown
@@ -251,8 +251,10 @@ class Tensor(NumpyHints):
             flat = coalesce(self.layout)
             if not isinstance(flat.shape, tuple) and isinstance(flat.stride, int) and flat.stride == 1:
                 return range(count)
-            if all(type(number) is int for number in (*leaves(self.layout.shape), *leaves(self.layout.stride))):
-                return all_indices(self.layout.shape, self.layout.stride)
+            shape, stride = self.layout.shape, self.layout.stride
+            if all(type(extent) is int for extent in leaves(shape)):
+                is_known = all(type(step) is int for step in leaves(stride))
+                return all_indices(shape, stride) if is_known else every_index(shape, stride)
         return [self.offset(i) for i in range(count)]
 
     # crossing branches, loops, calls and launches -----------------------------------------------------------------

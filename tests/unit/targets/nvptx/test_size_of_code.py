@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.ir.traced import traced
+from triptych.cute.tensors.tensor import Tensor
 from triptych.ir import bindings
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import find_target
@@ -32,6 +33,19 @@ def test_no_long_vectors_for_llvm(attention: Any) -> None:
     llvm = lower(traced(function, *arguments), find_target("nvptx:sm_80"), function.language.passes).llvm
     assert max(map(int, _VECTOR.findall(llvm))) <= 8  # what one access to memory moves
     assert len(llvm.splitlines()) <= 8_500
+
+
+def test_registers_of_an_instruction_are_found_at_once(attention: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, arguments = attention
+    offset, asked = Tensor.offset, []
+
+    def counting(tensor: Tensor, coordinate: Any) -> Any:
+        asked.append(coordinate)
+        return offset(tensor, coordinate)
+
+    monkeypatch.setattr(Tensor, "offset", counting)
+    traced(function, *arguments)
+    assert len(asked) <= 750
 
 
 def test_a_kernel_is_walked_over_a_few_times(attention: Any, monkeypatch: pytest.MonkeyPatch) -> None:
