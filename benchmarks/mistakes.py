@@ -36,9 +36,9 @@ INTERNAL = ("KeyError", "AssertionError", "RecursionError", "SystemError", "MLIR
 """What Python raises of a program that is itself wrong: from a program of the corpus it means ours."""
 
 UNDEFINED = {
-    "29_oob_release": "an access outside its tensor",
-    "29c_oob_small": "an access outside its tensor",
-    "A37_smem_oob": "an access outside its tensor",
+    "29_oob_release": "an out-of-bounds access",
+    "29c_oob_small": "an out-of-bounds access",
+    "A37_smem_oob": "an out-of-bounds access",
     "58_race_missing_barrier": "a data race",
     "A25_two_outputs_alias": "a data race",
     "A26_global_counter_no_atomic": "a data race",

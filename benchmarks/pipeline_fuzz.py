@@ -4,7 +4,7 @@
     python -m benchmarks.pipeline_fuzz --only 1234 --shrink
     python -m benchmarks.pipeline_fuzz --programs 50 --ptx
 
-On the CPU; with `--ptx` also as PTX on a GPU made of NumPy. Run from the root of the repository.
+On the CPU; with `--ptx` also as PTX on the PTX simulator. Run from the root of the repository.
 """
 
 from __future__ import annotations

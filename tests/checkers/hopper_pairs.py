@@ -1,4 +1,4 @@
-"""Faults written by hand: mbarriers, boxes (TMA), bulk stores, products of warpgroups, and clusters."""
+"""Faults written by hand: mbarriers, TMA, bulk stores, WGMMA, and clusters."""
 
 from __future__ import annotations
 

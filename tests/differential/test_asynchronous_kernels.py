@@ -1,4 +1,4 @@
-"""Kernels of asynchronous copies and products as PTX, on a GPU made of NumPy: as on the CPU, whatever comes when."""
+"""Kernels of asynchronous copies and products as PTX, on the PTX simulator: as on the CPU, whatever comes when."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Tiled copies by drawn threads, values and layouts move every element to its place: on the CPU, and as PTX.
 
 Global memory to shared memory by one tiling, and back by another one; shared memory may be padded or swizzled. PTX runs
-on a GPU made of NumPy, which refuses an access that is not aligned.
+on the PTX simulator, which refuses an access that is not aligned.
 """
 
 from __future__ import annotations

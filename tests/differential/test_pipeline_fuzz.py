@@ -1,4 +1,4 @@
-"""Generated producers and consumers: the CPU, and PTX on a GPU made of NumPy, hand on what a model says.
+"""Generated producers and consumers: the CPU, and PTX on the PTX simulator, hand on what a model says.
 
 Mass runs are `python -m benchmarks.pipeline_fuzz`; here a fixed list of seeds runs.
 """

@@ -1,4 +1,4 @@
-"""The GPU made of NumPy: blocks that run together, by kernels that are written by hand."""
+"""The PTX simulator: blocks that run together, by kernels that are written by hand."""
 
 from __future__ import annotations
 

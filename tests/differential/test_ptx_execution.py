@@ -1,4 +1,4 @@
-"""The PTX of kernels, run on a GPU made of NumPy: it computes what NumPy and float64 say, and what the CPU target does.
+"""The PTX of kernels, run on the PTX simulator: it computes what NumPy and float64 say, and what the CPU target does.
 
 Everything takes part but the assembler: the host function with its launch, the passes of the target, LLVM.
 """

@@ -1,4 +1,4 @@
-"""The GPU made of NumPy: instructions whose results are known, and mistakes that it must notice."""
+"""The PTX simulator: instructions whose results are known, and mistakes that it must notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GPU made of NumPy: mbarriers count, threads that wait are told or woken, in kernels written by hand."""
+"""The PTX simulator: mbarriers count, threads that wait are told or woken, in kernels written by hand."""
 
 from __future__ import annotations
 

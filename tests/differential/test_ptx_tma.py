@@ -1,4 +1,4 @@
-"""The GPU made of NumPy: copies of boxes and of rows, as late as they may, by kernels that are written by hand."""
+"""The PTX simulator: TMA copies and copies of rows, as late as they may, by kernels that are written by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GPU made of NumPy: products of warpgroups, whose operands boxes have laid down, in kernels written by hand."""
+"""The PTX simulator: WGMMA, whose operands boxes have laid down, in kernels written by hand."""
 
 from __future__ import annotations
 

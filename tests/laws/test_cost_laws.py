@@ -1,4 +1,4 @@
-"""What the GPU made of NumPy counts is what `triptych.layout` computes, on every static layout that the guides show."""
+"""What the PTX simulator counts is what `triptych.layout` computes, on every static layout that the guides show."""
 
 from __future__ import annotations
 

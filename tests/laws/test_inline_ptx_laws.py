@@ -1,4 +1,4 @@
-"""Every instruction of inline PTX that has a meaning means on the CPU what it computes on the GPU made of NumPy."""
+"""Every instruction of inline PTX that has a meaning means on the CPU what it computes on the PTX simulator."""
 
 from __future__ import annotations
 

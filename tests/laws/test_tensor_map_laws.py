@@ -1,4 +1,4 @@
-"""Laws of copies of boxes: laid down as the machine does it, boxes fill shared memory as the layout of the tile says.
+"""Laws of TMA copies: laid down as the machine does it, boxes fill shared memory as the layout of the tile says.
 
 The oracle is the rule of the machine, written element by element on NumPy arrays.
 """

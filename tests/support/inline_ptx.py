@@ -1,4 +1,4 @@
-"""Inline PTX in a kernel over arrays of bits: the same text for the CPU and, as it is, for the GPU made of NumPy."""
+"""Inline PTX in a kernel over arrays of bits: the same text for the CPU and, as it is, for the PTX simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a test of kernels runs: on the CPU, and as PTX on a GPU made of NumPy."""
+"""Where a test of kernels runs: on the CPU, and as PTX on the PTX simulator."""
 
 from __future__ import annotations
 

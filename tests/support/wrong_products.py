@@ -1,4 +1,4 @@
-"""A product of a warpgroup, and the same with one rule of such products left out; blocks of a cluster likewise."""
+"""A WGMMA, and the same with one rule of such products left out; blocks of a cluster likewise."""
 
 from __future__ import annotations
 

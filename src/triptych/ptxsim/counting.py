@@ -317,13 +317,13 @@ def _memory_of(
 _ACCESSES = {"ld": "load", "ldu": "load", "st": "store", "atom": "atomic", "red": "atomic"}
 _BY_NAME = {
     "matrix products": ("mma", "wgmma"),
-    "matrix rows": ("ldmatrix", "stmatrix", "movmatrix"),
+    "ldmatrix and stmatrix": ("ldmatrix", "stmatrix", "movmatrix"),
     "asynchronous copies": ("cp", "mbarrier", "tensormap", "prefetch", "prefetchu"),
     "branches": ("bra", "brx", "ret", "exit", "trap", "call"),
     "barriers": ("bar", "barrier", "fence", "membar"),
-    "exchanges": ("shfl", "vote", "redux", "match", "elect", "activemask"),
+    "shuffles and votes": ("shfl", "vote", "redux", "match", "elect", "activemask"),
     "moves": ("mov", "cvt", "cvta", "prmt", "mapa"),
-    "choices": ("setp", "selp", "set", "slct", "testp"),
+    "selects": ("setp", "selp", "set", "slct", "testp"),
     "special functions": ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt", "div", "rem"),
 }
 _KINDS = {name: kind for kind, names in _BY_NAME.items() for name in names}

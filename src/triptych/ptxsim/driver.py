@@ -19,7 +19,7 @@ _NAMES = {
 }
 _ATTRIBUTES = {97: 163 << 10, 75: 8, 76: 0}
 """Of the device: shared memory of a block, compute capability."""
-NAME = b"GPU made of NumPy"
+NAME = b"PTX simulator"
 """Of the device: whoever reports what ran on it says so."""
 _FAMILY = ("sm_80", "sm_86", "sm_89")
 """The architectures of which such a device runs code, if it is strict about it."""

@@ -1,7 +1,7 @@
 """Memory spaces of a GPU: bytes at addresses. A misaligned access, or one outside what was allocated, is an error.
 
-Shared memory is seen by two proxies, the generic one of ordinary instructions and the asynchronous one. Copies of boxes
-and products of warpgroups do not see what threads have stored until a `fence.proxy.async` of the writer, or of somebody
+Shared memory is seen by two proxies, the generic one of ordinary instructions and the asynchronous one. TMA copies
+and WGMMA do not see what threads have stored until a `fence.proxy.async` of the writer, or of somebody
 whom the writer has met since. Who wrote each byte last without one is kept; when such a byte is read, or written over,
 by an instruction of the other proxy, that is an error: on a GPU it would be old bytes, at times.
 """

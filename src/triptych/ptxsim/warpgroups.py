@@ -30,7 +30,7 @@ _PLACE = np.tile(PLACE, 4)
 
 
 class ProductError(Exception):
-    """What a product of warpgroups forbids."""
+    """What WGMMA forbids."""
 
 
 # operands in shared memory ----------------------------------------------------------------------------------------

@@ -107,8 +107,8 @@ class Config:
     )
     async_: str = _setting(
         "early",
-        "when copies of boxes and products of warpgroups are done on the CPU: 'early', where they are asked for, "
-        "'late', when nobody can go on without them, or 'seed:7', by chance",
+        "when TMA copies and WGMMA execute on the CPU: 'early', where they are issued, 'late', when no warp can go on "
+        "without them, or 'seed:7', at random",
         words=("early", "late", "seed"),
         form=r"early|late|seed:\d+",
     )
@@ -121,9 +121,7 @@ class Config:
     performance_warnings: bool = _setting(
         True, "warn, at its line, of what makes a kernel for a GPU slow: spilled registers, narrow accesses to memory"
     )
-    specializations: int = _setting(
-        1024, "compiled versions kept of one function; the one that was not used for the longest leaves", low=1
-    )
+    specializations: int = _setting(1024, "compiled versions kept of one function, with LRU eviction", low=1)
     cache: bool = _setting(
         True,
         "keep what is compiled, and use what other processes have compiled",
@@ -134,9 +132,7 @@ class Config:
         "private directory of compiled code; empty: 'triptych' in the cache directory of the user",
         aliases=(Alias("CUTE_DSL_CACHE_DIR", _cache_directory), Alias("XDG_CACHE_HOME", _cache_home)),
     )
-    cache_budget: int = _setting(
-        4096, "MiB that the directory may have; what was not used for the longest leaves", low=1
-    )
+    cache_budget: int = _setting(4096, "MiB that the directory may have, with LRU eviction", low=1)
     cache_wait: float = _setting(
         60.0, "seconds to wait for another thread or process that compiles the same; then compile it too", low=0
     )
@@ -178,7 +174,7 @@ class Config:
     )
     gpu: str = _setting(
         "b200",
-        "GPU that host code of public programs is told of where there is none, as 'h100' or, with 8 multiprocessors, "
+        "GPU that host code of public programs sees where there is none, as 'h100' or, with 8 multiprocessors, "
         "'h100:8'",
         words=GPUS,
         form=rf"({'|'.join(GPUS)})(:[1-9]\d{{0,3}})?",

@@ -1,6 +1,6 @@
 """The executions of a kernel, which agree to the bit.
 
-They are the reference machine; code of the CPU, -O0 and -O3 and with checks; and PTX on a GPU made of NumPy.
+They are the reference machine; code of the CPU, -O0 and -O3 and with checks; and PTX on the PTX simulator.
 """
 
 from __future__ import annotations

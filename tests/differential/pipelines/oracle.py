@@ -1,4 +1,4 @@
-"""What judges a kernel of producers and consumers: the CPU in every order of copies, and PTX on a GPU made of NumPy."""
+"""What judges a kernel of producers and consumers: the CPU in every order of copies, and PTX on the PTX simulator."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def judge(program: PipelineProgram) -> Failure | None:
 
 
 def judge_ptx(program: PipelineProgram) -> Failure | None:
-    """On the GPU made of NumPy: each call with copies in another order."""
+    """On the PTX simulator: each call with copies in another order."""
     with numpy_gpu("sm_90a") as library, _compiled(program) as compiled:
         for order, items in zip(ORDERS, program.calls, strict=False):
             library.gpu.order = order

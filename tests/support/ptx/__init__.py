@@ -1,1 +1,1 @@
-"""The GPU made of NumPy, `triptych.ptxsim`, in front of which tests stand: installed as the driver, or by hand."""
+"""The PTX simulator, `triptych.ptxsim`, in front of which tests stand: installed as the driver, or by hand."""

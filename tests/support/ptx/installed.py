@@ -1,4 +1,4 @@
-"""The GPU made of NumPy in the place of the machine's own: programs for the NVIDIA target find its driver."""
+"""The PTX simulator in the place of the machine's own: programs for the NVIDIA target find its driver."""
 
 from __future__ import annotations
 

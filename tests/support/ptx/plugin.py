@@ -1,4 +1,4 @@
-"""For `pytest -p`: the tests for a GPU find the one made of NumPy."""
+"""For `pytest -p`: the tests for a GPU find the PTX simulator."""
 
 from __future__ import annotations
 

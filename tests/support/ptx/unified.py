@@ -1,4 +1,4 @@
-"""What is compiled for the NVIDIA target runs on the GPU made of NumPy, which reaches the memory of the CPU."""
+"""What is compiled for the NVIDIA target runs on the PTX simulator, which reaches the memory of the CPU."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def make_trivial_tiled_mma(
             op = kind(a_dtype, b_dtype, acc_dtype, shape, *places)
     if op is None:
         raise OperandTypeError(
-            "no matrix instruction of a warpgroup has these factors",
+            "no WGMMA has these operands",
             span=place(),
             found=f"{a_dtype.__name__} * {b_dtype.__name__}",
             expected="two times Float16, BFloat16 or TFloat32, or any two of the floats, or of the integers, of 8 bits",

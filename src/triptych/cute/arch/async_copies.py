@@ -45,7 +45,7 @@ _SHARED_SPACES = (None, "cta", "cluster")
 
 @device_function
 def fence_proxy(kind: str, *, space: str | None = None) -> None:
-    """What this thread wrote before is visible to copies of boxes and products of warpgroups after its next barrier.
+    """What this thread wrote before is visible to TMA copies and WGMMA after its next barrier.
 
     `kind` says in which memory: "async.shared" (of the block with `space="cta"`), "async.global", or "async" for both.
     """
@@ -65,7 +65,7 @@ def fence_proxy(kind: str, *, space: str | None = None) -> None:
 
 @device_function
 def cp_async_bulk_commit_group() -> None:
-    """The stores of boxes that this thread has started since the last commit are a group; there may be none."""
+    """The TMA stores that this thread has started since the last commit are a group; there may be none."""
     device_trace().operation(BULK_COMMIT)
 
 

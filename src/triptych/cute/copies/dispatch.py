@@ -123,7 +123,7 @@ def copy(
     each element that a thread moves alone; where it is false nothing is read and the destination stays what it is.
     `l1c_evict_priority` says the L1 eviction priority of what is accessed.
 
-    Copies of boxes are called by whole warps, of which one lane makes them. A load counts its bytes on the mbarrier
+    TMA copies are issued warp-uniformly: all lanes call, one lane issues. A load counts its bytes on the mbarrier
     `tma_bar_ptr`, and with `mcast_mask` in every block of the cluster whose bit is set; `tma_desc_ptr` is a tensor map
     in memory, used in the place of the atom's own.
     """

@@ -84,7 +84,7 @@ NO_BOXES = Boxes((), (), 0, 1)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TmaAtom(CopyAtom):
-    """A copy of boxes of one tensor."""
+    """A TMA copy of one tensor."""
 
     __argument_marks__: ClassVar[tuple[str, ...]] = (TENSOR_MAP_ARGUMENT,)
     boxes: Boxes = NO_BOXES
@@ -116,7 +116,7 @@ class TmaAtom(CopyAtom):
                 span=place(),
                 found=f"another {self} on another path, or in another turn",
                 expected="an atom that is made once, before the branch or the loop",
-                instead="a launch in each branch, or in the turn of the loop that makes the atom",
+                instead="a launch in each branch, or in the iteration that makes the atom",
             )
         return replace(self, map=self.map.__new_from_mlir_values__(values))
 

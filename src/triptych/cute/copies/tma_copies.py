@@ -147,7 +147,7 @@ def _count(atom: TmaAtom, coordinates: Tensor, shared: Tensor) -> int:
     sizes = [static_size(tensor.layout, tensor) for tensor in (coordinates, shared)]
     if sizes[0] != sizes[1] or sizes[0] % atom.boxes.values:
         raise BoxCopyError(
-            f"the tensors are not a number of boxes of {atom.boxes.values} elements",
+            f"the tensors are no multiple of TMA tiles of {atom.boxes.values} elements",
             span=place(),
             found=f"{text(coordinates.layout.shape)} and {text(shared.layout.shape)}",
             expected="the same part of both results of `cpasync.tma_partition`",

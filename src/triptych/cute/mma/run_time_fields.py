@@ -89,7 +89,7 @@ def _unset(field: object) -> UnsetFieldError:
     return UnsetFieldError(
         f"nobody has said what {field} is",
         span=place(),
-        found="a product that may add to D or begin anew",
+        found="an MMA that may accumulate into D or overwrite it",
         expected="a call of `set` before it",
         instead=f"tiled_mma.set({field}, False) before the first product, and True after it",
     )

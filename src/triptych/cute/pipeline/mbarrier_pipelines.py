@@ -118,7 +118,7 @@ class PipelineAsync:
 
 
 class PipelineTmaAsync(PipelineAsync):
-    """Stages that copies of boxes fill: who acquires a stage expects its bytes, and the bytes say that it is full.
+    """Stages that TMA copies fill: who acquires a stage expects its bytes, and the bytes say that it is full.
 
     Consumers are counted by warps. In a cluster a warp releases the stage in all blocks whose copies reach this one.
     """

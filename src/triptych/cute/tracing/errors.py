@@ -102,7 +102,7 @@ class RegisterPlaceError(TensorError, ValueError):
 
 
 class UnsetFieldError(TensorError, RuntimeError):
-    """A product by an operation that adds to D or begins anew, and nobody has said which."""
+    """An MMA that accumulates into D or overwrites it, and the program has not said which."""
 
     code = "TT0935"
 
@@ -144,7 +144,7 @@ class TensorMapError(TensorError, ValueError):
 
 
 class BoxCopyError(TensorError, ValueError):
-    """A copy of boxes lacks what it needs: a barrier, a tile as the atom was made for, aligned shared memory."""
+    """A TMA copy lacks what it needs: a barrier, a tile as the atom was made for, aligned shared memory."""
 
     code = "TT0946"
 

@@ -31,9 +31,9 @@ A `divisor` is the number, which is not zero wherever what is divided by it is u
 An mbarrier is eight bytes of shared memory that count arrivals, and bytes under way, of one phase after the other:
 `mbarrier_wait` waits until the phase of a parity is over, `mbarrier_test` asks. Every active thread executes its own.
 With a rank it is the mbarrier at the same place of that block of the cluster. `async_arrive` arrives when the
-asynchronous copies of the thread have landed. Copies of boxes (`tile`) that store close groups with `bulk_commit`;
+asynchronous copies of the thread have landed. TMA stores (`tile`) close groups with `bulk_commit`;
 `bulk_wait` with the kind `"read"` waits only until shared memory has been read. `async_fence` makes what the thread
-wrote visible to copies of boxes and to products of warpgroups.
+wrote visible to TMA copies and to WGMMA.
 """
 
 from __future__ import annotations

@@ -124,11 +124,11 @@ def element_swizzle(swizzle: Swizzle, element_bits: int) -> int:
 
 
 def known_swizzle(swizzle: Swizzle) -> int:
-    """The bits of a swizzle of byte addresses, refused where no copy of boxes has it."""
+    """The bits of a swizzle of byte addresses, refused where no TMA copy has it."""
     if _is_known(swizzle):
         return swizzle.bits
     raise BoxError(
-        "no copy of boxes has this swizzle",
+        "no TMA copy has this swizzle",
         found=f"{swizzle} on bytes",
         expected="S<1,4,3>, S<2,4,3> or S<3,4,3> on bytes: 32, 64 or 128 bytes",
         instead="a layout atom of 16-byte pieces and rows of 128 bytes",
@@ -145,7 +145,7 @@ def boxes(
 ) -> Boxes:
     """How tiles that `tiler` takes of a tensor are copied to where `shared` says, by so many blocks together."""
     if element_bits % 8:
-        raise BoxError("elements of boxes are whole bytes", found=f"{element_bits} bits")
+        raise BoxError("elements of TMA tiles are whole bytes", found=f"{element_bits} bits")
     in_bytes, swizzle = element_bits // 8, swizzle_bits(shared, element_bits)
     order = _order(shape, shared, tiler)
     steps = _leading(order, _row_elements(swizzle, in_bytes))
@@ -285,7 +285,7 @@ def _checked(made: Boxes, tile: Int) -> Boxes:
     several = made.shares > 1 or (isinstance(tile, int) and tile > made.values)
     if several and in_bytes % pattern:
         raise BoxError(
-            f"boxes of {in_bytes} bytes do not begin where a swizzle's pattern does",
+            f"TMA tiles of {in_bytes} bytes do not begin where a swizzle's pattern does",
             found=f"a box of {share} elements of {made.element_bytes} bytes",
             expected=f"a multiple of {pattern} bytes",
             instead="a larger tile, or fewer blocks that share it",

@@ -147,7 +147,7 @@ PIPELINE = (
     ),
     PassSpec(
         "hoist-loop-checks",
-        "A loop that reads is told once.",
+        "A loop that reads is recorded once.",
         _checking("eliminate_checks.hoist_loop_checks", *_OF_MEMORY),
         frozenset({CHECK_ACCESS}),
     ),

@@ -102,7 +102,7 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec(
             "order-atomics", "LLVM forgets the order and the scope of atomic updates.", ordering(architecture), UPDATES
         ),
-        PassSpec("gpu.module(canonicalize,gpu.func(mem2reg),sccp)", "Whether a product begins anew is known."),
+        PassSpec("gpu.module(canonicalize,gpu.func(mem2reg),sccp)", "Whether an MMA accumulates is known."),
         PassSpec(
             "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
             "Thread numbers have known ranges, and unsigned divisions are cheaper.",
@@ -124,7 +124,7 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt, adds=_NOTHING),
         PassSpec(
             "lower-mbarrier-and-tma",
-            "Barriers in memory and copies of boxes are intrinsics, or inline PTX.",
+            "TMA copies and mbarriers are intrinsics, or inline PTX.",
             lower_mbarrier_and_tma,
             frozenset(RULES),
         ),
@@ -156,7 +156,7 @@ def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec("size-inline-addresses", "Addresses of shared memory have 32 bits.", size_inline_addresses, INLINE),
         PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops, adds=_NOTHING),
         PassSpec("merge-traps", "Calls of `__assertfail` are long.", merge_traps, CALLS),
-        PassSpec("hoist-allocas", "Memory that a loop reserves grows in every turn.", hoist_allocas),
+        PassSpec("hoist-allocas", "Memory that a loop reserves grows in every iteration.", hoist_allocas),
         PassSpec("assume-nonnegative", "Divisions by what is never negative need no corrections.", assume_nonnegative),
         PassSpec("pass-tensor-maps", "A map is 128 bytes among the parameters.", pass_tensor_maps, adds=_NOTHING),
         PassSpec(
@@ -167,7 +167,7 @@ def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
         ),
         PassSpec(
             "expand-wgmma",
-            "A product of a warpgroup goes on while registers are used for other things.",
+            "A WGMMA goes on while registers are used for other things.",
             expand_wgmma,
             frozenset(WGMMA_STEPS),
         ),

@@ -30,7 +30,7 @@ _WANTED = "against replay cases seconds seed cold with_roofs rtol atol apart gra
 
 def add_bench(command: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    command.add_argument("files", nargs="*", metavar="FILE", help="one kernel file, or two that are measured in turns")
+    command.add_argument("files", nargs="*", metavar="FILE", help="one kernel file, or two to compare")
     command.add_argument("--against", metavar="RECORD", help="compare with the kernel in a record, measured again")
     command.add_argument("--replay", metavar="RECORD", help="do again what a record says")
     command.add_argument("--case", dest="cases", action="append", default=[], help="only this one of CASES")
@@ -46,7 +46,9 @@ def add_bench(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--processes", type=count, default=10, metavar="N", help="that compare two files (default: %(default)s)"
     )
-    command.add_argument("--apart", action="store_true", help="two files: each in a process of its own, still in turns")
+    command.add_argument(
+        "--apart", action="store_true", help="two files: each in a process of its own, still interleaved"
+    )
     command.add_argument("--graph", action="store_true", help="on a GPU: replay captured calls, without their launches")
     command.add_argument("--schema", action="store_true", help="print the JSON Schema of records")
     command.add_argument("--csv", action="store_true", help="print comma-separated values")

@@ -305,21 +305,23 @@ def _add_check(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--hints", action="store_true", help="name barriers that nothing in this run needed")
     command.add_argument(
-        "--svg", default="", metavar="DIR", help="draw each finding there, or with --costs each line's dearest request"
+        "--svg", default="", metavar="DIR", help="draw findings, or with --costs each line's most expensive request"
     )
-    command.add_argument("--only", default="", metavar="WORDS", help="checkers, as 'races,init' (default: all)")
+    command.add_argument(
+        "--only", default="", metavar="WORDS", help="checkers, as 'races,init' (default: all but global)"
+    )
     command.add_argument("--strict", action="store_true", help="notes count as findings")
     command.add_argument(
         "--cutlass", action="store_true", help="let `cutlass` be Triptych where only imported modules use it"
     )
     command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="as the script takes them; options behind --")
-    costs = command.add_argument_group("costs", "what would be slow on a GPU, counted on one made of NumPy")
-    costs.add_argument("--costs", action="store_true", help="count instead of check; FILE may be a contract file")
+    costs = command.add_argument_group("costs", "what would be slow on a GPU, counted on the PTX simulator")
+    costs.add_argument("--costs", action="store_true", help="count instead of check; FILE may be a kernel file")
     costs.add_argument("--arch", default="sm_80", metavar="NAME", help="architecture (default: %(default)s)")
     costs.add_argument(
         "--blocks", default="5", metavar="N", help="how many blocks run, or 'all' (default: %(default)s)"
     )
-    costs.add_argument("--case", default="", metavar="NAME", help="of a contract file (default: its usual inputs)")
+    costs.add_argument("--case", default="", metavar="NAME", help="of a kernel file (default: its usual inputs)")
 
 
 def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:

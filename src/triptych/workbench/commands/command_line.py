@@ -156,7 +156,7 @@ PAGES: Mapping[str, Page] = {
         ("cache", "link-flags"),
     ),
     "check": Page(
-        "Run a program under the checkers: races, unset reads, accesses out of bounds; or count what costs time.",
+        "Run a program under the sanitizer: races, uninitialized reads, out-of-bounds accesses; or count its costs.",
         (
             ("triptych check kernel.py", "a script, or a kernel file"),
             ('triptych check kernels.py:saxpy --args "100, Float32[64, 64]"', "one function"),
@@ -177,7 +177,7 @@ PAGES: Mapping[str, Page] = {
         "Measure how fast a kernel file is, or which of two is faster.",
         (
             ("triptych bench kernel.py", "each case, beside the roofs of this machine"),
-            ("triptych bench first.py second.py", "in turns, with an interval"),
+            ("triptych bench first.py second.py", "A/B: interleaved, with an interval"),
             ("triptych bench kernel.py --sweep n=1024:16384:*2 --plot sizes.svg", "a picture over sizes"),
         ),
         ("verify", "tune", "profile", "devlog"),
@@ -280,7 +280,7 @@ PAGES: Mapping[str, Page] = {
         "Read everything that is kept, and discard what is damaged.", (("triptych cache verify", ""),), ("cache prune",)
     ),
     "cache prune": Page(
-        "Evict what was not used for the longest.", (("triptych cache prune --to 200M", ""),), ("cache ls",)
+        "Evict the least recently used entries.", (("triptych cache prune --to 200M", ""),), ("cache ls",)
     ),
     "cache export": Page(
         "Write all that is kept to an archive.", (("triptych cache export kernels.tar", ""),), ("cache import",)

@@ -34,7 +34,7 @@ from triptych.targets.nvptx.report.usage import Usage
 
 _TESTING = ("numpy.testing", "torch.testing")
 
-HEADS = ("kernel", "line", "arch", "registers", "shared", "spilled", "instructions", "threads", "blocks at once")
+HEADS = ("kernel", "line", "arch", "registers", "shared", "spilled", "instructions", "threads", "blocks per SM")
 
 
 @dataclass(frozen=True, slots=True)

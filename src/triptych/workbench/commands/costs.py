@@ -1,4 +1,4 @@
-"""`triptych check --costs FILE[:FUNCTION]`: some blocks of each launch run on the GPU made of NumPy, which counts.
+"""`triptych check --costs FILE[:FUNCTION]`: some blocks of each launch run on the PTX simulator, which counts.
 
 A contract file runs its kernel on inputs of its own, a function takes arguments, any other file runs as a script does.
 Exit codes: 0 counted, 1 an error of the program, 2 a request that cannot be met.
@@ -57,7 +57,7 @@ def check_costs(request: CostRequest) -> int:
     if not run.counting.launches:
         raise ShowError(
             f"{request.place} launched no kernel",
-            expected="a function that launches one, a script that calls it, or a contract file",
+            expected="a function that launches one, a script that calls it, or a kernel file",
         )
     pictures = [path for each in run.counting.launches for path in _pictures(each, request)]
     if request.json:
@@ -102,7 +102,7 @@ def _run_of(request: CostRequest) -> Callable[[], object]:
     file = Path(request.place)
     if file.suffix != ".py" or not file.is_file() or not _is_contract(file):
         if request.case:
-            raise ShowError("only contract files have cases", found=request.place, expected="a file with kernel_fn")
+            raise ShowError("only kernel files have cases", found=request.place, expected="a file with kernel_fn")
         return program_of(request.place, request.args, request.arguments, cutlass=request.cutlass)
     contract = load_contract(file)
     inputs = contract.inputs(0, parameters_of(contract, request.case))

@@ -49,7 +49,7 @@ def add_devlog(command: argparse.ArgumentParser, listing: argparse.ArgumentParse
     add.add_argument("folder", type=Path, metavar="FOLDER", help="of a version, as new made it")
     add.add_argument("record", type=Path, metavar="RECORD", help="that `triptych bench --record` wrote")
     add.add_argument("--before", type=Path, metavar="RECORD", help="of the version before")
-    add.add_argument("--comparison", type=Path, metavar="RECORD", help="of both in turns (`bench A B --record`)")
+    add.add_argument("--comparison", type=Path, metavar="RECORD", help="of both, compared (`bench A B --record`)")
     add.add_argument("--target", default="", metavar="NAME", help="as nvptx:sm_80: registers and the like")
     add.add_argument("--overview", default="", metavar="TEXT", help="what this version does")
 

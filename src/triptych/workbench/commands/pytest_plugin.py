@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--triptych-cpu",
         dest=_OPTION,
         action="store_true",
-        help="let `cutlass` be Triptych and CUDA's tensors lie on the CPU, so that tests of kernels need no GPU",
+        help="let `cutlass` be Triptych and place CUDA tensors on the CPU, so that tests of kernels need no GPU",
     )
     parser.getgroup("triptych").addoption(
         "--triptych-check",

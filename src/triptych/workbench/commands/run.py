@@ -183,7 +183,9 @@ def run(request: RunRequest) -> int:
 def banner() -> str:
     """The one line that tells how a program is run."""
     target = config().target or "cpu"
-    return f"triptych {triptych.__version__}: `cutlass` is Triptych, CUDA's tensors lie on the CPU, target {target}"
+    return (
+        f"triptych {triptych.__version__}: `cutlass` is Triptych, CUDA tensors are placed on the CPU, target {target}"
+    )
 
 
 def _reaches_children() -> bool:

@@ -95,7 +95,7 @@ _MUCH_UNUSED = 0.75
 _FEW_LANES = 0.75
 _SMALL = 0.02
 """Of all steps of a kernel: of lines below it is not told how their threads part."""
-_NOT_COUNTED = "what bulk copies move and what products of warpgroups read of shared memory is not counted"
+_NOT_COUNTED = "the traffic of TMA copies and the shared memory reads of WGMMA are not counted"
 
 
 def remarks(launch: CountedLaunch, costs: Sequence[LineCosts]) -> list[str]:
@@ -127,15 +127,15 @@ def _of_line(costs: LineCosts, *, is_small: bool) -> Iterator[str]:
             )
     if not is_small and counts.splits * 2 >= max(counts.branches, 1):
         yield (
-            f"{where}: branches part {counts.splits:,} of {counts.branches:,} warps that come to them: "
-            "their threads go one way after another"
+            f"{where}: branches diverge in {counts.splits:,} of {counts.branches:,} warps: "
+            "their threads take one path after another"
         )
     if not is_small and counts.slots and counts.lanes / counts.slots < _FEW_LANES:
-        yield f"{where}: {counts.lanes / counts.slots:.0%} of the lanes of its warps take part"
+        yield f"{where}: {counts.lanes / counts.slots:.0%} of the lanes of its warps are active"
     if counts.atomic_turns >= 2 * counts.atomic_requests > 0:
         yield (
             f"{where}: {counts.atomic_turns / counts.atomic_requests:.1f} atomics of each request are on one address "
-            "and take turns; write: a sum in registers or by shuffles first"
+            "and are serialized; write: a sum in registers or by shuffles first"
         )
     if counts.local_requests:
         yield f"{where}: {counts.local_requests:,} requests of local memory: an array whose index is not known before"
@@ -162,7 +162,7 @@ def listing(launch: CountedLaunch) -> str:
     for file in files:
         parts.append(_file(file, [each for each in costs if each.line is not None and each.line.file == file]))
     rest = [each for each in costs if each.line is None]
-    parts += [f"instructions of no line: {_number(rest[0].first.issued)}"] if rest and files else []
+    parts += [f"instructions without a line: {_number(rest[0].first.issued)}"] if rest and files else []
     parts += [] if files else ["the code has no lines: it was not compiled here"]
     parts += [_totals(launch, costs)]
     said = remarks(launch, costs)

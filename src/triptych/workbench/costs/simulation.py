@@ -1,4 +1,4 @@
-"""Simulation of compiled calls on the GPU made of NumPy, which counts.
+"""Simulation of compiled calls on the PTX simulator, which counts.
 
 Input: a program that is called as ever. Output: a `Counting`. Of each launch some blocks run, so what the program
 computes is not whole: what it does with results is not looked at.

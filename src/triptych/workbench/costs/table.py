@@ -1,4 +1,4 @@
-"""Registers, shared memory, spills and blocks at once of a kernel, against the limits of each architecture."""
+"""Registers, shared memory, spills and occupancy of a kernel, against the limits of each architecture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from triptych.targets.nvptx.description.architectures import ARCHITECTURES, WARP
 from triptych.targets.nvptx.report.resources import Need, limits, next_step
 from triptych.targets.nvptx.report.usage import Usage
 
-_HEADS = ("architecture", "blocks at once", "warps", "limited by", "next step")
+_HEADS = ("architecture", "blocks per SM", "warps", "limited by", "next step")
 _UNKNOWN = "no assembler is installed: registers and spills are not known (pip install 'triptych[cuda]')"
 
 

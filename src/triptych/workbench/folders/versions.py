@@ -113,7 +113,7 @@ from triptych.workbench.commands.cli import main
 sys.exit(main(["bench", str(Path(__file__).with_name("@NAME@.py")), *sys.argv[1:]]))
 '''
 
-_VERDICTS = {"comparison": "verdict, in turns with the version before", "baseline": "verdict against the baseline"}
+_VERDICTS = {"comparison": "verdict against the version before", "baseline": "verdict against the baseline"}
 _STATIC = {"registers": "", "shared": "bytes", "spilled": "bytes", "blocks_at_once": ""}
 _SECTIONS = ("Overview", "Source", "Performance", "Patterns Extracted", "Insights")
 

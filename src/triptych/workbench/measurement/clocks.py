@@ -1,4 +1,4 @@
-"""Clocks: of the host, or the events of a GPU. The second has met a fake only, never a GPU."""
+"""Clocks: of the host, or the events of a GPU. The second is untested on hardware."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from triptych.workbench.errors import ContractError
 Call = Callable[[], Any]
 _READINGS = 200
 HOST = "host"
-UNTRIED = "the clock of GPUs has met a fake only, never a GPU"
+UNTRIED = "GPU timing is untested on hardware"
 
 
 class Clock(Protocol):

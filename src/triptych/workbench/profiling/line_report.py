@@ -172,7 +172,7 @@ def counts_table(rows: list[dict[str, Any]], without_place: dict[str, int]) -> l
         lines.append(f" line {heads}  {Path(file).name}")
         lines += [f"{row['line']:5} {_counts(row['counts'], stages)}  {row['source'].rstrip()}" for row in own]
     totals = {stage: sum(row["counts"][stage] for row in rows) + without_place[stage] for stage in stages}
-    lines.append(f" none {_counts(without_place, stages)}  of no line: what a target adds")
+    lines.append(f" none {_counts(without_place, stages)}  without a line: runtime code")
     lines.append(f"  all {_counts(totals, stages)}")
     return lines
 

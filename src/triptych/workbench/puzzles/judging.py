@@ -134,7 +134,7 @@ def _of_error(error: TriptychError) -> Verdict:
     said = f"{error.title}: {error.found}" if error.code == _DEADLOCK else error.title
     if mistake == _OUTSIDE and error.span is not None:
         accessed = error.span.text()[error.span.column : error.span.end_column]
-        said = f"`{accessed}` lies outside its tensor {error.notes[0] if error.notes else ''}".rstrip()
+        said = f"`{accessed}` is out of bounds {error.notes[0] if error.notes else ''}".rstrip()
     return Verdict(mistake, f"{where}{said}", error.text())
 
 

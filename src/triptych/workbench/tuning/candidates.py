@@ -66,8 +66,9 @@ def static_problems(facts: dict[str, Any], device: Device) -> Iterator[str]:
         if not held:
             yield f"occupancy: no block fits ({registers} registers, {threads} threads, {shared} bytes)"
         elif warps < SCHEDULERS:
-            blocks = f"{held} blocks of {threads} threads are {warps} warps"
-            yield f"occupancy: {blocks} at once, so {SCHEDULERS - warps} of {SCHEDULERS} schedulers have none"
+            blocks = f"{held} block{'s' if held > 1 else ''} of {threads} threads"
+            idle = f"{SCHEDULERS - warps} of {SCHEDULERS} schedulers idle"
+            yield f"occupancy: {warps} warps per SM ({blocks}): {idle}"
     if facts.get("spilled"):
         yield f"spills: {facts['spilled']} bytes of registers moved to memory and back, with {registers} registers"
 

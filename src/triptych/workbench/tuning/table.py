@@ -97,7 +97,7 @@ def facts_text(facts: dict[str, Any]) -> str:
         "shared": "{} bytes shared",
         "spilled": "{} bytes spilled",
         "threads": "{} threads",
-        "blocks_at_once": "{} blocks at once",
+        "blocks_at_once": "{} blocks per SM",
     }
     known = [text.format(facts[name]) for name, text in named.items() if name in facts]
     return ", ".join([*known, f"code {facts['digest'][:12]}"] if facts.get("digest") else known)

@@ -223,7 +223,7 @@ def atom_of(op: Any, layout: Any = ROWS, stride: Any = (64, 1), dtype: Any = tt.
         ({"stride": (1, 64)}, "not contiguous in global memory"),
         ({"stride": (68, 1)}, "multiples of 16 bytes"),
         ({"layout": Layout((8, 64), (72, 1))}, "gaps in shared memory"),
-        ({"layout": ComposedLayout(Swizzle(3, 5, 3), 0, ROWS)}, "no copy of boxes has this swizzle"),
+        ({"layout": ComposedLayout(Swizzle(3, 5, 3), 0, ROWS)}, "no TMA copy has this swizzle"),
         ({"dtype": tt.Float4E2M1FN}, "in whole bytes"),
     ],
 )
@@ -238,7 +238,7 @@ def test_a_stride_that_only_the_run_knows_is_checked_when_it_runs() -> None:
 
 
 def test_reductions_of_types_that_memory_does_not_join() -> None:
-    with pytest.raises(CopyInstructionError, match="no copy of boxes has INC of Float16"):
+    with pytest.raises(CopyInstructionError, match="no TMA copy has INC of Float16"):
         atom_of(cpasync.CopyReduceBulkTensorTileS2GOp(cute.ReductionOp.INC))
 
 

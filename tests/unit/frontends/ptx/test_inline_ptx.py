@@ -1,4 +1,4 @@
-"""Inline PTX in kernels: memory, lanes, guards and special registers do what the GPU made of NumPy does; mistakes."""
+"""Inline PTX in kernels: memory, lanes, guards and special registers do what the PTX simulator does; mistakes."""
 
 from __future__ import annotations
 

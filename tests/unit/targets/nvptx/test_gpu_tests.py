@@ -1,4 +1,4 @@
-"""The tests for a GPU pass where there is one: here on the one made of NumPy, so that a real one is not their first."""
+"""The tests for a GPU pass where there is one: here on the PTX simulator, so that a real one is not their first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels whose code is counted compute what they should: on the CPU, and as PTX on a GPU made of NumPy."""
+"""The kernels whose code is counted compute what they should: on the CPU, and as PTX on the PTX simulator."""
 
 from __future__ import annotations
 

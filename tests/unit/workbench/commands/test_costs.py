@@ -100,7 +100,7 @@ def test_all_blocks_of_a_function(program: str, capsys: pytest.CaptureFixture[st
         (["nothing.py"], "there is no file nothing.py"),
         (["{}", "--arch", "sm_81"], "did you mean 'sm_89'?"),
         (["{}", "--blocks", "some"], "a number, or 'all'"),
-        (["{}", "--case", "large"], "only contract files have cases"),
+        (["{}", "--case", "large"], "only kernel files have cases"),
         (["{}:sum"], "did you mean 'sums'?"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`triptych doctor`: what it says of this machine, and of one whose GPU is made of NumPy."""
+"""`triptych doctor`: what it says of this machine, and of one whose GPU is the PTX simulator."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_kernels_run_on_the_gpu_that_is_there(numpy_driver: None, told: Progress
         "TMA and WGMMA gemm": (report.SKIPPED, ""),
         "tensor-core gemm, fp8": (report.SKIPPED, ""),
     }
-    assert found.statement() == "2 of 2 kernels ran on GPU made of NumPy and agree with the CPU target."
+    assert found.statement() == "2 of 2 kernels ran on PTX simulator and agree with the CPU target."
 
 
 @needs_assembler

@@ -195,6 +195,6 @@ def test_an_entry_takes_the_place_of_what_was_planned(tmp_path: Path) -> None:
     text = log.read_text(encoding="utf-8")
     assert text.count("\n## relu_v2\n") == 1
     assert "### Overview\n\nFrom relu. Four numbers a thread.\n" in text
-    assert "| default | verdict, in turns with the version before | | faster: -3 % | |" in text
+    assert "| default | verdict against the version before | | faster: -3 % | |" in text
     assert "| relu_v2_kernel, nvptx:sm_80 | registers | 16 | 20 | +25.0 % |" in text
     assert planned(second) == ""

@@ -59,7 +59,7 @@ def test_the_assemblers_numbers_prove_what_is_left_out() -> None:
     kinds = [text.partition(":")[0] for text in static_problems(facts, gpu)]
     assert kinds == ["shared memory", "registers", "occupancy", "spills"]
     (idle,) = static_problems({"registers": 64, "threads": 64, "blocks_at_once": 1}, gpu)
-    assert idle == "occupancy: 1 blocks of 64 threads are 2 warps at once, so 2 of 4 schedulers have none"
+    assert idle == "occupancy: 2 warps per SM (1 block of 64 threads): 2 of 4 schedulers idle"
     assert list(static_problems({"registers": 64, "shared": 4096, "blocks_at_once": 4}, gpu)) == []
     assert list(static_problems({}, device("cpu"))) == []
 

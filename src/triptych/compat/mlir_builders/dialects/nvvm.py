@@ -70,7 +70,7 @@ def CpAsyncBulkTensorGlobalToSharedClusterOp(
     """Load a box, as large as its tensor map says, in the threads whose predicate holds."""
     if im2colOffsets:
         found = f"{len(im2colOffsets)} offsets of im2col"
-        raise OperandTypeError("boxes are loaded as tiles", span=place(), found=found, expected="none, and TILE")
+        raise OperandTypeError("TMA loads are of tiles", span=place(), found=found, expected="none, and TILE")
     operands = raw(tmaDescriptor), raw(dstMem), raw(mbar), list(map(raw, coordinates))
 
     def load() -> None:

@@ -156,7 +156,7 @@ class CopyReduceBulkTensorTileS2GOp(TmaOperation):
         kinds = _REDUCED.get(self.reduction_kind, ())
         if dtype not in kinds:
             raise CopyInstructionError(
-                f"no copy of boxes has {self.reduction_kind.name} of {dtype.__name__}",
+                f"no TMA copy has {self.reduction_kind.name} of {dtype.__name__}",
                 span=place(),
                 found=f"{dtype.__name__}",
                 expected=", ".join(kind.__name__ for kind in kinds) or "ADD, MIN, MAX, INC, DEC, AND, OR or XOR",

@@ -46,7 +46,7 @@ def make_tiled_tma_atom(
     """
     if not isinstance(op, TmaOperation):
         raise CopyInstructionError(
-            "this is no copy of boxes",
+            "this is no TMA copy",
             span=place(),
             found=repr(op),
             expected="CopyBulkTensorTileG2SOp(), CopyBulkTensorTileS2GOp() or another of nvgpu.cpasync",

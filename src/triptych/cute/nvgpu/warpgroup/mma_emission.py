@@ -22,7 +22,7 @@ def emit_group_mma(instruction: str, product: MmaOperands) -> None:
     c, c_places = _registers(product.c)
     if d is not c and (d != c or d_places != c_places):
         raise misfit(
-            "D is not C: a warpgroup adds to the sums where they are",
+            "D is not C: WGMMA accumulates in place",
             f"D {product.d.tensor} and C {product.c.tensor}",
             "the same tensor twice",
             "cute.gemm(tiled_mma, sums, a, b, sums)",

@@ -1,4 +1,4 @@
-"""TMA copy functions: one for each size of boxes, size of elements, swizzle and direction.
+"""TMA copy functions: one for each tile size, size of elements, swizzle and direction.
 
 Input: what a copy is. Output: a function as MLIR text, which takes a tensor map, an address of shared memory and the
 coordinates of the box' first element, and gives the bytes of the box. A map is words of this target's own: the base,

@@ -96,7 +96,7 @@ def _same_in_all_lanes(warp: Warp, operation: Operation, value: Value) -> Value:
     differs = code.invert(equal)
     holds = code.negated(code.any(differs))
     require(
-        warp, holds, code.first(differs), _not_the_same(warp, operation, "threads of a warp give different factors")
+        warp, holds, code.first(differs), _not_the_same(warp, operation, "threads of a warp give different operands")
     )
     return first
 
@@ -119,7 +119,7 @@ def _compare(warp: Warp, operation: Operation, arrived: Value, back: Value, give
     for i, number in enumerate(numbers):
         equal = code.compare("eq", number, code.load(code.offset(record, i, "i64"), "i64", 8))
         same = code.both(same, equal, "i1")
-    attributes = _not_the_same(warp, operation, "the warps of a warpgroup multiply different factors")
+    attributes = _not_the_same(warp, operation, "the warps of a warpgroup multiply different operands")
     require(warp, same, code.constant(0, "i32"), attributes)
 
 

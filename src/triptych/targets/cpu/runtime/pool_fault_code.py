@@ -19,8 +19,8 @@ THREAD_KEY = "%thread_key"
 FAULT_FUNCTIONS = (MAKE_KEY, USE_KEY, WATCH_FAULTS)
 
 _ADVICE = """
-  Accesses outside a tensor or to memory that is gone fault like this.
-  With TRIPTYCH_DEBUG=bounds in the environment, an access outside its tensor is an error at its line.
+  Out-of-bounds accesses, and accesses to memory that is freed, fault like this.
+  With TRIPTYCH_DEBUG=bounds in the environment, an out-of-bounds access is an error at its line.
 """
 _ROOM = 1 << 16
 """Bytes of the stack that handlers have when a thread's own is full."""

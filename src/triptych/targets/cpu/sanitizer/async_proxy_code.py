@@ -1,6 +1,6 @@
 """Async proxy agents, native code: TMA copies that complete on an mbarrier, bulk stores, WGMMAs.
 
-A load of boxes is a write by the agent of its mbarrier; whoever has seen the phase end knows it. Stores and products
+A TMA load is a write by the agent of its mbarrier; whoever has seen the phase end knows it. Stores and products
 read: their agent is that of the warp, and whoever waits for the group knows it. Four warps make a product together, so
 that each that waits for its group knows all four. An mbarrier keeps two rows of times: what was released in the phase
 that goes on, and all that the last complete phase has released. That a phase is over is read from the barrier itself

@@ -37,12 +37,12 @@ def _missing_wait(found: Finding) -> AsyncAccessError:
     product = place_of(found.earlier)
     is_open = found.missing is WgmmaHazard.COMMIT
     return AsyncAccessError(
-        "the sums of a product are touched while it runs",
+        "the accumulator of a WGMMA is accessed while it runs",
         span=place_of(found.operation),
         found="a wait for groups, and the product is in none: no `warpgroup.commit_group()` is between the two"
         if is_open
         else "no `warpgroup.wait_group(...)` between the product and this line",
-        expected="a wait before sums are read or written by anything else",
+        expected="a wait before anything else reads or writes the accumulator",
         instead="`cute.nvgpu.warpgroup.commit_group()` behind the product, before the wait"
         if is_open
         else "`cute.nvgpu.warpgroup.commit_group()` and `wait_group(0)` first",

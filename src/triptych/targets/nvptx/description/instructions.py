@@ -218,7 +218,7 @@ INSTRUCTIONS = (
     Instruction(simt.MBARRIER_TEST, _I, "mbarrier.try_wait", since=90),
     Instruction(simt.MBARRIER_FENCE, _I, "fence.mbarrier_init", since=90),
     Instruction(simt.ASYNC_ARRIVE, _I, "cp.async.mbarrier.arrive", since=80),
-    # copies of boxes
+    # TMA copies
     Instruction(tile.TMA_LOAD, _P, "cp.async.bulk.tensor", since=90),
     Instruction(tile.TMA_STORE, _P, "cp.async.bulk.tensor", since=90),
     Instruction(tile.TMA_PREFETCH, _P, "cp.async.bulk.prefetch.tensor", since=90),

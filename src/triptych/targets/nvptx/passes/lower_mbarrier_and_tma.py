@@ -310,7 +310,7 @@ def lower_mbarrier_and_tma(module: Module) -> None:
 #
 # Traced kernels mark such arguments; so do, between the two passes, the kernel and its launch, by the places among the
 # arguments: arguments may be added, and only functions of LLVM can say how one is passed. The 128 bytes lie among the
-# parameters of a kernel, where copies of boxes read them; nobody makes a copy in the memory of a thread.
+# parameters of a kernel, where TMA copies read them; nobody makes a copy in the memory of a thread.
 
 _ARGUMENTS = "arg_attrs"
 _PASSED = {

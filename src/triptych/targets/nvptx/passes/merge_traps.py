@@ -3,7 +3,7 @@
 A call needs five arguments in their places; a check only has to bring what is its own, the message and the line.
 Addresses of texts are read from constant memory: as numbers in the code they would take twice as many instructions.
 
-In a kernel with products of warpgroups they end in a trap, without a message: wherever it stands, a call of a function
+In a kernel with WGMMA they end in a trap, without a message: wherever it stands, a call of a function
 that the assembler does not see makes it wait for every single product.
 """
 

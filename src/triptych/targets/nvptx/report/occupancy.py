@@ -175,13 +175,13 @@ def usages(kernels: Mapping[str, Described], resources: Mapping[str, Resources])
 
 def usage_table(found: Mapping[str, Usage]) -> str:
     """The kernels as rows, then what could be better, with its line."""
-    heads = ("kernel", "arch", "registers", "shared", "stack", "spilled", "barriers", "threads", "blocks at once")
+    heads = ("kernel", "arch", "registers", "shared", "stack", "spilled", "barriers", "threads", "blocks per SM")
     rows = [heads, *(_row(usage) for usage in found.values())]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     for usage in found.values():
         others = ", ".join(f"{name} {blocks}" for name, blocks in usage.occupancy.items())
-        lines += [f"{usage.resources.kernel}: blocks at once by architecture: {others}"] if others else []
+        lines += [f"{usage.resources.kernel}: blocks per SM by architecture: {others}"] if others else []
         lines += [f"{_where(narrow.span)}: {narrow}" for narrow in usage.narrow]
     return "\n".join(lines)
 
