@@ -56,6 +56,7 @@ AREAS = (
 
 EXAMPLES = Path(__file__).with_name("examples")
 _EACH = re.MULTILINE | re.DOTALL
+_BLOCK = re.compile(r"^## `(\w+)`\n\n(```python\n.*?^```(?:\n\n```text\n.*?^```)?)$", _EACH)
 _DESCRIPTORS = (property, staticmethod, classmethod)
 
 
@@ -75,7 +76,7 @@ def examples() -> dict[str, str]:
     """The example of each name, by its full name: blocks under the headings of `examples`. The tests run them."""
     found = {}
     for page in sorted(EXAMPLES.glob("*.md")):
-        for name, block in re.findall(r"^## `(\w+)`\n\n(```python\n.*?^```)$", page.read_text(encoding="utf-8"), _EACH):
+        for name, block in _BLOCK.findall(page.read_text(encoding="utf-8")):
             found[f"{page.stem.replace('-', '.')}.{name}"] = block
     return found
 
