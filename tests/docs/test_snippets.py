@@ -65,8 +65,8 @@ def test_page_runs_and_keeps_its_promises(
 ) -> None:
     if any("import torch\n" in block.code for block in blocks(page)):
         pytest.importorskip("torch")
-    module = ModuleType(page.stem)
-    monkeypatch.setitem(sys.modules, page.stem, module)
+    module = ModuleType(page.stem if page.parent.name != "examples" else f"examples-{page.stem}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     for block in blocks(page):
         file = tmp_path / str(block.line) / f"{page.stem}.py"
         file.parent.mkdir()
