@@ -135,3 +135,11 @@ def test_a_warp_asks_once_for_each_line() -> None:
     np.testing.assert_array_equal(y, x[:, ::-1])
     bytes_of_a_warp, line = 32 * 4, 64
     assert len(re.findall(r"call void @llvm.prefetch", compiled.llvm)) == bytes_of_a_warp // line
+
+
+def test_a_line_is_asked_for_by_the_last_of_its_lanes() -> None:
+    """Arrays rarely begin with a line: the row before has brought the line in which this one begins."""
+    x = np.zeros((TILES, THREADS), np.float32)
+    text = compiled_rows(x, np.empty_like(x)).llvm
+    far = re.findall(r"getelementptr i8, ptr \S+ i32 (\d+)\s+call void @llvm.prefetch", text)
+    assert far == ["124", "60"]

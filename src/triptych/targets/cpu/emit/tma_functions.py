@@ -302,7 +302,7 @@ def _ahead(copy: BoxCopy) -> str:
     if copy.kind != LOAD or len(copy.box) < 2 or not copy.is_known or copy.row_bytes > _LONG_ROW:
         return ""
     lines = "".join(
-        _ASK_FOR_LINE.substitute(n=n, begin=n * _CACHE_LINE) for n in range(-(-copy.row_bytes // _CACHE_LINE))
+        _ASK_FOR_LINE.substitute(n=n, begin=end) for n, end in enumerate(range(copy.row_bytes - 1, -1, -_CACHE_LINE))
     )
     return _AHEAD.substitute(rows=_ROWS_AHEAD) + lines
 

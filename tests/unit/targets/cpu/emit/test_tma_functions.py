@@ -5,6 +5,7 @@ What they copy is compared with NumPy in tests/unit/cute/copies/test_tma_copies.
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 from triptych.ir import bindings
@@ -30,3 +31,10 @@ def test_the_parts_of_every_function_fit_together() -> None:
         for copy in copies.values():
             module = bindings.mlir().Module.parse(box_function(copy))
             assert module.operation.verify(), copy
+
+
+def test_a_row_is_asked_for_from_its_end() -> None:
+    """Rows rarely begin with a line of the cache: the box before has brought the line in which this one begins."""
+    asked = box_function(BoxCopy(LOAD, (64, 128), 2, 3))
+    places = re.findall(r"getelementptr %row_ahead\[(\d+)\]", asked)
+    assert list(map(int, places)) == [127, 63]
