@@ -7,8 +7,9 @@ from collections.abc import Callable
 from triptych.ir.handles import Module
 from triptych.kernel_ir.analysis.addresses import SIGNED_EXTENSIONS, mark_signed_extensions
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS
-from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
+from triptych.kernel_ir.dialects.tile import MMA, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
+from triptych.kernel_ir.transforms.fuse_mma_k_loop import fuse_mma_k_loop
 from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
@@ -159,6 +160,13 @@ PIPELINE = (
         "A product loads and stores its sums once, however deep it is.",
         fuse_wgmma_k_loop,
         frozenset(WGMMA_STEPS),
+        _NOTHING,
+    ),
+    PassSpec(
+        "fuse-mma-k-loop",
+        "A warp's product loads and stores its sums once for several slices of k.",
+        fuse_mma_k_loop,
+        frozenset({MMA}),
         _NOTHING,
     ),
     PassSpec("vectorize-kernels", "A warp is a vector, and a block a loop over warps.", vectorize_kernels, adds=_WARPS),

@@ -84,57 +84,63 @@ def _converted_e4m3(result: str, value: str, lanes: int) -> Iterator[str]:
 
 CHUNK = 16
 """Lanes that are computed together."""
+_SPREAD = Template("""
+scf.for %slice = %zero to %slices step %one : i64 {
+  %far = arith.addi %k, %slice : i64
+  %tiles_before = arith.muli %far, %$extent : i64
+  %tile = arith.addi %$number, %tiles_before : i64
+  %at = arith.muli %tile, %${operand}_count : i64
+  %registers = llvm.getelementptr %${operand}_registers[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+  %to = llvm.getelementptr %$into[%slice] : (!llvm.ptr, i64) -> !llvm.ptr, $room
+  func.call @$name.$side(%$operand, %registers, %to) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+}""")
+"""One tile of an operand, in all slices."""
 _ALL_TILES = Template("""
 %zero = arith.constant 0 : i64
 %one = arith.constant 1 : i64
 %two = arith.constant 2 : i64
-%left_size = arith.constant $spread_left : i64
-%right_size = arith.constant $spread_right : i64
 %a_count = arith.constant $a_count : i64
 %b_count = arith.constant $b_count : i64
 %c_count = arith.constant $c_count : i64
-%rights = arith.muli %N, %right_size : i64
+%deep = arith.constant $depth : i64
+%steps = arith.constant $steps : i64
 %next = arith.muli %M, %c_count : i64
 %last = arith.subi %N, %one : i64
-%left = llvm.alloca %left_size x $chunk {alignment = 64 : i64} : (i64) -> !llvm.ptr
-%right = llvm.alloca %rights x $chunk {alignment = 64 : i64} : (i64) -> !llvm.ptr
-scf.for %k = %zero to %K step %one : i64 {
+%left = llvm.alloca %one x $left_room {alignment = 64 : i64} : (i64) -> !llvm.ptr
+%right = llvm.alloca %N x $right_room {alignment = 64 : i64} : (i64) -> !llvm.ptr
+scf.for %k = %zero to %K step %steps : i64 {
   %first = arith.cmpi eq, %k, %zero : i64
   %from = arith.select %first, %c, %d : !llvm.ptr
   %from_registers = arith.select %first, %c_registers, %d_registers : !llvm.ptr
+  %to_come = arith.subi %K, %k : i64
+  %slices = arith.minsi %to_come, %steps : i64
+  %depth = arith.muli %slices, %deep : i64
   scf.for %n = %zero to %N step %one : i64 {
-    %nk = arith.muli %N, %k : i64
-    %tile = arith.addi %n, %nk : i64
-    %at = arith.muli %tile, %b_count : i64
-    %registers = llvm.getelementptr %b_registers[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32
-    %place = arith.muli %n, %right_size : i64
-    %to = llvm.getelementptr %right[%place] : (!llvm.ptr, i64) -> !llvm.ptr, $chunk
-    func.call @$name.right(%b, %registers, %to) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+    %place = llvm.getelementptr %right[%n] : (!llvm.ptr, i64) -> !llvm.ptr, $right_room
+    $spread_right
   }
   scf.for %m = %zero to %M step %one : i64 {
-    %mk = arith.muli %M, %k : i64
-    %tile = arith.addi %m, %mk : i64
-    %at = arith.muli %tile, %a_count : i64
-    %registers = llvm.getelementptr %a_registers[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32
-    func.call @$name.left(%a, %registers, %left) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+    $spread_left
     %row = arith.muli %m, %c_count : i64
     scf.for %n = %zero to %N step %two : i64 {
       %column = arith.muli %n, %next : i64
       %begin = arith.addi %row, %column : i64
       %d_at = llvm.getelementptr %d_registers[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, i32
       %c_at = llvm.getelementptr %from_registers[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, i32
-      %place = arith.muli %n, %right_size : i64
-      %tiles = llvm.getelementptr %right[%place] : (!llvm.ptr, i64) -> !llvm.ptr, $chunk
+      %tiles = llvm.getelementptr %right[%n] : (!llvm.ptr, i64) -> !llvm.ptr, $right_room
       %is_last = arith.cmpi eq, %n, %last : i64
       scf.if %is_last {
-        func.call @$name.1(%d, %d_at, %from, %c_at, %left, %tiles, %next) : $multiplied
+        func.call @$name.1(%d, %d_at, %from, %c_at, %left, %tiles, %next, %depth) : $multiplied
       } else {
-        func.call @$name.2(%d, %d_at, %from, %c_at, %left, %tiles, %next) : $multiplied
+        func.call @$name.2(%d, %d_at, %from, %c_at, %left, %tiles, %next, %depth) : $multiplied
       }
     }
   }
 }""")
-"""For each k: spread the tiles of B, then for each row of tiles that of A, and multiply two columns at a time."""
+"""For a few slices of k: spread the tiles of B, then for each row of tiles those of A, and multiply two columns at a
+time. The sums of all tiles are more than a cache next to the machine holds, and are loaded and stored for each few."""
+_DEEP = 32
+"""Of k that is multiplied at a time: the spread operands of more would leave that cache, too."""
 
 
 def function_name(instruction: WarpMma) -> str:
@@ -191,6 +197,8 @@ class _WarpProduct:
         self._instruction = instruction
         self._name = function_name(instruction)
         m, n, self._depth = instruction.shape_mnk
+        self._steps = 1 if instruction.accumulator == "f16" else max(1, _DEEP // self._depth)
+        """Instructions along k that are run at a time; sums in f16 are rounded after each."""
         self._whole = instruction.accumulator == "s32"
         self._computed = "i32" if self._whole else "f32"
         self._chunk = f"vector<{CHUNK}x{self._computed}>"
@@ -214,9 +222,10 @@ class _WarpProduct:
         yield self._multiply(2)
         yield self._driver()
 
-    def _chunks(self, side: _Side) -> int:
-        """The room that an operand takes when it is spread."""
-        return self._depth * len(side.patterns) * side.period // CHUNK
+    def _spread_type(self, side: _Side, slices: int) -> str:
+        """What slices of an operand are when they are spread."""
+        chunks = slices * self._depth * len(side.patterns) * side.period // CHUNK
+        return f"!llvm.array<{chunks} x {self._chunk}>"
 
     # spreading --------------------------------------------------------------------------------------------------
     def _spread(self, side: _Side) -> str:
@@ -248,7 +257,6 @@ class _WarpProduct:
         carried = ", ".join(f"%a{i} = {name}" for i, name in enumerate(names))
         kinds = ", ".join([self._chunk] * len(names))
         lines += ["%zero = arith.constant 0 : i64", "%one = arith.constant 1 : i64"]
-        lines.append(f"%depth = arith.constant {self._depth} : i64")
         lines.append(
             f"%sums:{len(names)} = scf.for %k = %zero to %depth step %one iter_args({carried}) -> ({kinds}) : i64 {{"
         )
@@ -263,21 +271,25 @@ class _WarpProduct:
         for i, (tile, chunk) in enumerate(chunks):
             lines += self._store_accumulator(tile, chunk, f"%sums#{i}")
         parameters = ("%d", "%d_registers", "%c", "%c_registers", "%left", "%right")
-        return _function(f"{self._name}.{tiles}", (*(f"{name}: !llvm.ptr" for name in parameters), "%next: i64"), lines)
+        pointers = (f"{name}: !llvm.ptr" for name in parameters)
+        return _function(f"{self._name}.{tiles}", (*pointers, "%next: i64", "%depth: i64"), lines)
 
     def _locate(self, array: str, tile: int) -> Iterator[str]:
         """The rows of memory of a tile's accumulators."""
         together = elements_per_register(self._instruction.accumulator)
         kind = stored_type(self._instruction.accumulator)
-        yield f"%{array}t{tile}_ = arith.constant {tile} : i64"
-        yield f"%{array}t{tile} = arith.muli %{array}t{tile}_, %next : i64"
-        yield (
-            f"%{array}r{tile} = llvm.getelementptr %{array}_registers[%{array}t{tile}] "
-            ": (!llvm.ptr, i64) -> !llvm.ptr, i32"
-        )
+        registers = f"%{array}_registers"
+        if tile:
+            registers = f"%{array}r{tile}"
+            yield f"%{array}t{tile}_ = arith.constant {tile} : i64"
+            yield f"%{array}t{tile} = arith.muli %{array}t{tile}_, %next : i64"
+            yield (
+                f"{registers} = llvm.getelementptr %{array}_registers[%{array}t{tile}] "
+                ": (!llvm.ptr, i64) -> !llvm.ptr, i32"
+            )
         for value in range(values(self._instruction.tv_c)):
             name = f"%{array}{tile}_{value}"
-            yield from _row(name, f"%{array}", f"%{array}r{tile}", value, together, kind)
+            yield from _row(name, f"%{array}", registers, value, together, kind)
 
     def _load_accumulator(self, tile: int, chunk: int) -> Iterator[str]:
         value, half = divmod(chunk, WARP_THREADS // CHUNK)
@@ -308,7 +320,7 @@ class _WarpProduct:
         yield f"%{name}_k = arith.muli %k, %{name}_n : i64"
         yield f"%{name}_p = llvm.getelementptr %{side.name}[%{name}_k] : (!llvm.ptr, i64) -> !llvm.ptr, {kind}"
         for p in range(patterns):
-            at = tile * patterns * self._depth + p
+            at = tile * patterns * self._depth * self._steps + p
             yield f"%{name}{p}_p = llvm.getelementptr %{name}_p[{at}] : (!llvm.ptr) -> !llvm.ptr, {kind}"
             yield f"%{name}{p}_v = llvm.load %{name}{p}_p {{alignment = {size} : i64}} : !llvm.ptr -> {kind}"
             yield f"%{name}{p} = vector.shuffle %{name}{p}_v, %{name}{p}_v [{repeated}] : {kind}, {kind}"
@@ -323,12 +335,20 @@ class _WarpProduct:
     # all tiles --------------------------------------------------------------------------------------------------
     def _driver(self) -> str:
         """All tiles of an operation."""
+        left, right = (self._spread_type(side, 1) for side in (self._left, self._right))
         text = _ALL_TILES.substitute(
             name=self._name,
-            multiplied=f"({', '.join(['!llvm.ptr'] * 6)}, i64) -> ()",
-            chunk=self._chunk,
-            spread_left=self._chunks(self._left),
-            spread_right=self._chunks(self._right),
+            multiplied=f"({', '.join(['!llvm.ptr'] * 6)}, i64, i64) -> ()",
+            depth=self._depth,
+            steps=self._steps,
+            left_room=self._spread_type(self._left, self._steps),
+            right_room=self._spread_type(self._right, self._steps),
+            spread_left=_SPREAD.substitute(
+                name=self._name, side="left", operand="a", extent="M", number="m", into="left", room=left
+            ),
+            spread_right=_SPREAD.substitute(
+                name=self._name, side="right", operand="b", extent="N", number="n", into="place", room=right
+            ),
             a_count=self._left.registers,
             b_count=self._right.registers,
             c_count=values(self._instruction.tv_c) // elements_per_register(self._instruction.accumulator),

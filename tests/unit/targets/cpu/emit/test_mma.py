@@ -89,14 +89,14 @@ def numbers(kind: str, shape: Sequence[int], random: Any) -> Any:
     return random.integers(low, 5, shape).astype(np.float32).astype(TYPES[kind])
 
 
-def multiplied(instruction: WarpMma, a: Operand, b: Operand, c: Operand) -> None:
+def multiplied(instruction: WarpMma, a: Operand, b: Operand, c: Operand, tiles: tuple[int, int, int] = TILES) -> None:
     """D in the place of C."""
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8, *[ctypes.c_int64] * 3)
     function = prototype(compiled(instruction).address)
     aligned = [_aligned(operand.rows) for operand in (c, a, b)]
     tables = [operand.registers for operand in (c, a, b)]
     arrays = [array.ctypes.data for array in (*aligned, aligned[0])]
-    function(*arrays, *[table.ctypes.data for table in (*tables, tables[0])], *TILES)
+    function(*arrays, *[table.ctypes.data for table in (*tables, tables[0])], *tiles)
     c.rows = aligned[0]
 
 
@@ -108,10 +108,13 @@ def _aligned(array: Any) -> Any:
     return view
 
 
+@pytest.mark.parametrize("slices", [1, 2, 5])
 @pytest.mark.parametrize("name", WARP_MMAS)
-def test_a_product_of_tiles_is_numpys(name: str) -> None:
+def test_a_product_of_tiles_is_numpys(name: str, slices: int) -> None:
+    """Some slices of k are multiplied at a time."""
     instruction, random = WARP_MMAS[name], np.random.default_rng(7)
-    m, n, k = (extent * tiles for extent, tiles in zip(instruction.shape_mnk, TILES, strict=True))
+    tiles = (*TILES[:2], slices)
+    m, n, k = (extent * count for extent, count in zip(instruction.shape_mnk, tiles, strict=True))
     atom_m, atom_n, atom_k = instruction.shape_mnk
     left = numbers(instruction.a, (m, k), random)
     right = numbers(instruction.b, (n, k), random)
@@ -119,7 +122,7 @@ def test_a_product_of_tiles_is_numpys(name: str) -> None:
     a = Operand(left, instruction.tv_a, (atom_m, atom_k), instruction.a, random)
     b = Operand(right, instruction.tv_b, (atom_n, atom_k), instruction.b, random)
     c = Operand(added, instruction.tv_c, (atom_m, atom_n), instruction.accumulator, random)
-    multiplied(instruction, a, b, c)
+    multiplied(instruction, a, b, c, tiles)
     wide = [matrix.astype(np.float64) for matrix in (left, right, added)]
     np.testing.assert_array_equal(c.matrix((m, n)).astype(np.float64), wide[0] @ wide[1].T + wide[2])
 
