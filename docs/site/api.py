@@ -105,9 +105,15 @@ def _beginning(module: str) -> str:
     return f"The examples begin with this:\n\n{block}\n"
 
 
+def _is_own(module: ModuleType, name: str) -> bool:
+    """Whether a name is no private one, and not what the module only imports from elsewhere."""
+    origin = getattr(getattr(module, name), "__module__", None)
+    return not name.startswith("_") and (origin is None or origin.startswith("triptych"))
+
+
 def public_names(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """What a module exports, by name. Its own modules have entries of their own."""
-    names = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
+    names = getattr(module, "__all__", None) or [name for name in dir(module) if _is_own(module, name)]
     for name in sorted(names, key=str.casefold):
         value = getattr(module, name)
         if not isinstance(value, ModuleType) and name != "__version__":
