@@ -82,7 +82,7 @@ def test_attention(causal: bool) -> None:
     example = importlib.import_module("flash_attention")
     q, k, v = (example.tensor_of(array) for array in example.sample((1, 64, 1, 64), 64, ml_dtypes.bfloat16))
     llvm = llvm_of(example.attention, q, k, v, q, causal)
-    require_at_most(llvm, 7_000, 1_700)
+    require_at_most(llvm, 7_100, 1_700)
     assert all("bitcast" in line for line in llvm.splitlines() if "bfloat>" in line)
 
 
