@@ -9,9 +9,11 @@ from triptych.kernel_ir.transforms.fuse_mma_k_loop import fuse_mma_k_loop
 
 PRODUCT = (
     '"tile.mma"(%d, {a}, %b, %d) {{instruction = "m16n8k16.{sums}.f16.f16.{sums}", tiles = array<i64: 1, 1, 1>, '
-    "d = array<i64: 0, 1, 2, 3>, a = array<i64: {places}>, b = array<i64: {others}>, c = array<i64: {c}>}} "
+    "d = array<i64: {d}>, a = array<i64: {places}>, b = array<i64: {others}>, c = array<i64: {c}>}} "
     ": (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()"
 )
+SUMS = ", ".join(map(str, range(64)))
+OTHERS = ", ".join(map(str, range(64, 128)))
 LOAD = """
     %r:4 = "tile.load_matrix"(%s) {instruction = "ldmatrix.m8n8.x4.b16"} : (!llvm.ptr<3>) -> (i32, i32, i32, i32)
 """
@@ -25,9 +27,9 @@ def store(place: int) -> str:
     """
 
 
-def program(between: str = "", a: str = "%a", sums: str = "f32", c: str = "0, 1, 2, 3") -> str:
-    first = PRODUCT.format(a="%a", places="0, 2, 4, 6", others="0, 2", sums=sums, c="0, 1, 2, 3")
-    second = PRODUCT.format(a=a, places="8, 10, 12, 14", others="4, 6", sums=sums, c=c)
+def program(between: str = "", a: str = "%a", sums: str = "f32", c: str = SUMS, d: str = SUMS) -> str:
+    first = PRODUCT.format(a="%a", places="0, 2, 4, 6", others="0, 2", sums=sums, c=d, d=d)
+    second = PRODUCT.format(a=a, places="8, 10, 12, 14", others="4, 6", sums=sums, c=c, d=d)
     return kernel(
         f"""
         %many = llvm.mlir.constant(16 : i32) : i32
@@ -63,7 +65,8 @@ STAY = {
     "what sums are so far": program("%now = llvm.load %d : !llvm.ptr -> f32"),
     "an unknown place": program("llvm.store %d, %s : !llvm.ptr, !llvm.ptr<3>"),
     "another fragment": program(a="%e"),
-    "other sums": program(c="4, 5, 6, 7"),
+    "other sums": program(c=OTHERS),
+    "sums that stay in the cache": program(c="0, 1, 2, 3", d="0, 1, 2, 3"),
     "sums that each product rounds": program(sums="f16"),
 }
 

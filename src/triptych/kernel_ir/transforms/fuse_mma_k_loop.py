@@ -17,6 +17,8 @@ from triptych.kernel_ir.dialects.matrix_copies import REGISTER_BITS
 from triptych.kernel_ir.dialects.mma import WARP_MMAS, elements_per_register
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, MMA
 
+_FEWEST = 64
+"""Registers of sums of a thread: fewer, of all warps, stay in the cache next to a core."""
 _DEEPEST = 128
 """Of k: tables of registers are constants of the program."""
 _REGISTER_BYTES = REGISTER_BITS // 8
@@ -52,6 +54,7 @@ def _follows(run: list[Operation], operation: Operation) -> bool:
     d, _, _, c = operation.operands
     return (
         instruction.accumulator != "f16"
+        and len(list(operation.attributes["d"])) >= _FEWEST
         and d == c
         and list(first.operands) == list(operation.operands)
         and all(first.attributes[name] == operation.attributes[name] for name in ("instruction", "c", "d"))
