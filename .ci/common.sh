@@ -35,10 +35,11 @@ build_and_install() {
     "$bin/triptych" --version
 }
 
+# The wheel with one of its extras.
 install_into() {
     local wheel
     wheel=$(ls "$scratch"/dist/triptych-*.whl)
-    "$1/pip" install --quiet "${wheel}[dev]"
+    "$1/pip" install --quiet "${wheel}[${2:-dev}]"
 }
 
 # Tests of the remote store talk to a real server, and tests of exports link; where that cannot be had they say so.

@@ -14,7 +14,8 @@ FOLDERS = {"examples/kernels": "gallery/index.md", "docs/decisions": "decisions/
 """Folders that pages link to, and the pages that list what is in them."""
 OUTSIDE = {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
 """Pages of the repository that are not below `docs`, and their places on the site."""
-_REPLACED = {"README.md": "index.md", "docs/errors.md": "errors/index.md", "examples/kernels": "gallery/index.md"}
+_REPLACED = {"README.md": "index.md", "docs/errors.md": "errors/index.md"}
+"""Pages in whose place the site has others."""
 _FENCED = re.compile(r"^(```+|:::+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]+)?(?=\))")
 

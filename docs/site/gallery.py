@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
+
+from triptych.workbench.commands.documents import docstring, purpose
 
 
 def examples(root: Path) -> list[Path]:
@@ -30,21 +31,13 @@ def pages(root: Path) -> dict[str, str]:
 
 def _card(path: Path) -> str:
     options = f":link: {path.stem}\n:link-type: doc\n"
-    return f":::{{grid-item-card}} {_title(path)}\n{options}\n{_purpose(path)}\n:::"
+    return f":::{{grid-item-card}} {_title(path)}\n{options}\n{purpose(path)}\n:::"
 
 
 def _title(path: Path) -> str:
     return path.stem.replace("_", " ")
 
 
-def _docstring(path: Path) -> str:
-    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-
-
-def _purpose(path: Path) -> str:
-    return _docstring(path).partition("\n")[0]
-
-
 def _page(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
-    return f"# {_title(path)}\n\n{_docstring(path)}\n\n```python\n{text}```\n"
+    return f"# {_title(path)}\n\n{docstring(path)}\n\n```python\n{text}```\n"

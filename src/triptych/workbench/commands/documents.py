@@ -22,6 +22,8 @@ from triptych.workbench.errors import FolderError
 from triptych.workbench.installed_files import examples_folder
 
 SHOWN = 3
+_INDEX = "index.md"
+"""Links to all pages, and says nothing itself."""
 _HEADING_WEIGHT = 4
 _SATURATION, _LENGTH = 1.2, 0.6
 _WORD = re.compile(r"[a-z_][a-z0-9_]*|\d+")
@@ -69,8 +71,9 @@ class Section:
 def sections() -> list[Section]:
     """Of every guide and of the other pages that are installed."""
     folder = examples_folder().parent / "docs"
-    pages = [*sorted((folder / "guides").glob("*.md")), folder / "glossary.md", folder / "errors.md"]
-    return [section for page in pages for section in _sections(page.relative_to(folder).as_posix(), page)]
+    pages = [*sorted((folder / "guides").glob("*.md")), *sorted(folder.glob("*.md"))]
+    names = [name for page in pages if (name := page.relative_to(folder).as_posix()) != _INDEX]
+    return [section for name in names for section in _sections(name, folder / name)]
 
 
 def _sections(name: str, page: Path) -> Iterator[Section]:
@@ -141,7 +144,7 @@ def search(words: Sequence[str], *, as_json: bool = False) -> str:
 
 def list_examples(*, as_json: bool = False) -> str:
     """Each example with its first sentence."""
-    purposes = {name: _purpose(path) for name, path in _examples().items()}
+    purposes = {name: purpose(path) for name, path in _examples().items()}
     if as_json:
         return json.dumps(purposes, indent=2)
     width = max(map(len, purposes))
@@ -172,5 +175,11 @@ def _examples() -> dict[str, Path]:
     return {path.stem: path for path in (*sorted(folder.glob("*.py")), *sorted((folder / "kernels").glob("*.py")))}
 
 
-def _purpose(path: Path) -> str:
-    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+def purpose(path: Path) -> str:
+    """What an example shows, in a sentence."""
+    return docstring(path).partition("\n")[0]
+
+
+def docstring(path: Path) -> str:
+    """What an example says of itself."""
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
