@@ -17,7 +17,7 @@ from typing import Any, TextIO, TypeVar
 
 from triptych.support.dataclass import dataclass
 from triptych.support.device_model import PRODUCTS
-from triptych.support.errors import TriptychWarning
+from triptych.support.errors import HELP_COMMAND, TriptychError, TriptychWarning
 from triptych.support.remote_url import check_trusted, mistake_in, shown
 from triptych.support.setting import BOOLEANS, PREFIX, Alias, Environment, Setting, SettingError, Value
 from triptych.support.wording import did_you_mean, nearest
@@ -172,6 +172,13 @@ class Config:
     full_traceback: bool = _setting(
         False, "show the frames of Triptych itself in tracebacks", aliases=(Alias("CUTE_DSL_SHOW_STACKTRACE"),)
     )
+    error_help: str = _setting(
+        "command",
+        "where the last line of an error sends its reader: 'command', to `triptych errors`, the address of a site with "
+        "these pages, as 'https://host/docs', or 'off', without that line",
+        words=("command", "off", "https"),
+        form=r"command|off|https?://\S+",
+    )
     gpu: str = _setting(
         "b200",
         "GPU that host code of public programs sees where there is none, as 'h100' or, with 8 multiprocessors, "
@@ -289,6 +296,18 @@ def has_colours(stream: TextIO) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return os.environ.get("TERM") != "dumb" and hasattr(stream, "isatty") and stream.isatty()
+
+
+def _where_is_help(code: str) -> str:
+    """The page of an error. The variable is asked alone: another one may be what the error is about."""
+    changed = _overridden.get()
+    place = changed.error_help if changed else os.environ.get(f"{PREFIX}ERROR_HELP", "").strip() or "command"
+    if place == "off":
+        return ""
+    return f"{place.rstrip('/')}/errors/{code}.html" if place.startswith("http") else f"{HELP_COMMAND} {code}"
+
+
+TriptychError.where_is_help = _where_is_help
 
 
 @cache

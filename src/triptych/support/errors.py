@@ -18,6 +18,8 @@ _STYLES = {"title": "1", "code": "1;31", "place": "36", "caret": "1;31", "write"
 
 Paint = Callable[[str, str], str]
 """A text in the style of a part."""
+HELP_COMMAND = "triptych errors"
+"""Prints the page of a code, without a network."""
 
 
 def render(
@@ -118,6 +120,23 @@ class TriptychError(Exception):
         self.instead = instead
         self.notes = list(notes)
         self.related = list(related)
+        if more := self.more():
+            self.add_note(more)
+
+    where_is_help: ClassVar[Callable[[str], str]] = staticmethod(f"{HELP_COMMAND} {{}}".format)
+    """Where the page of a code is; the settings, which are read above this file, replace it."""
+
+    def more(self) -> str:
+        """The line that ends what a terminal shows: where this error is explained.
+
+        It is a note, which tracebacks print behind the message, and no part of the message: what programs compare and
+        logs keep does not depend on a setting.
+        """
+        place = TriptychError.where_is_help(self.code)
+        return f"{self._margin()} = more: {place}" if place else ""
+
+    def _margin(self) -> str:
+        return _margin(self.span, *(place for _, place in self.related))
 
     def __str__(self) -> str:
         return self.text()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+import traceback
 from pathlib import Path
 
 import pytest
 
+from triptych.support.config import override, read
 from triptych.support.errors import TriptychError, all_errors, render, snippet
+from triptych.support.setting import SettingError
 from triptych.support.source import Span
 
 
@@ -86,3 +90,30 @@ def test_all_errors_finds_subclasses_in_code_order() -> None:
     found = all_errors()
     assert ExampleError in found
     assert [error.code for error in found] == sorted(error.code for error in found)
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("command", "  = more: triptych errors TT0703"),
+        ("https://host/docs/", "  = more: https://host/docs/errors/TT0703.html"),
+        ("off", ""),
+    ],
+)
+def test_tracebacks_end_with_the_place_of_the_explanation(place: str, expected: str) -> None:
+    with override(error_help=place):
+        error = SettingError("no such thing", found="this")
+        again = pickle.loads(pickle.dumps(error))
+    text = "".join(traceback.format_exception(error))
+    assert text.rstrip("\n").endswith(expected or "  = found: this")
+    assert "more" not in str(error), "what programs compare and logs keep is the message alone"
+    assert "".join(traceback.format_exception(again)) == text
+
+
+def test_a_wrong_setting_does_not_hide_its_own_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIPTYCH_ERROR_HELP", "off")
+    assert not SettingError("x").more()
+    monkeypatch.setenv("TRIPTYCH_ERROR_HELP", "of")
+    assert SettingError("x").more() == "  = more: triptych errors TT0703"
+    with pytest.raises(SettingError, match="TRIPTYCH_ERROR_HELP"):
+        read({"TRIPTYCH_ERROR_HELP": "of"})

@@ -209,6 +209,9 @@ def report_text(collection: Collection, error: BaseException | None = None, hint
         error.__traceback__ = user_traceback(error.__traceback__, locations.root_of)
         parts.append("".join(traceback.format_exception(error)).rstrip())
     parts += [each.text() for each in hints]
+    shown = [*map(error_of, collection.findings), *([error] if isinstance(error, TriptychError) else [])]
+    explained = dict.fromkeys(each.more().strip(" =") for each in sorted(shown, key=lambda each: each.code))
+    parts += ["\n".join(filter(None, explained))] if any(explained) else []
     return "\n\n".join([*parts, summary(collection, error, hints)])
 
 

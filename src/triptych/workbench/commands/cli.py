@@ -31,7 +31,7 @@ from triptych.workbench.commands.check import CheckRequest, CostRequest, check
 from triptych.workbench.commands.command_line import OVERVIEW, CommandLine, add_page, count, count_or_none, parsed
 from triptych.workbench.commands.coverage import coverage
 from triptych.workbench.commands.documents import copy_examples, list_examples, search
-from triptych.workbench.commands.errors_page import PAGE, catalogue, write_page
+from triptych.workbench.commands.errors_page import PAGE, catalogue, schema, write_page
 from triptych.workbench.commands.layouts import LayoutRequest, show_layout
 from triptych.workbench.commands.run import RunRequest, run
 from triptych.workbench.commands.show import ALL, BEGINNINGS, RESOURCES, STAGES, show
@@ -136,7 +136,7 @@ def _report(error: TriptychError, command: str) -> int:
     here = caller()
     if error.span is not None and here is not None and error.span.file == here.file:
         error.span = None
-    text = error.text(colours=has_colours(sys.stderr))
+    text = "\n".join(filter(None, (error.text(colours=has_colours(sys.stderr)), error.more())))
     if error.span is not None:
         print(text, file=sys.stderr)
         return 1
@@ -166,6 +166,8 @@ def _run(arguments: argparse.Namespace) -> str:
             )
         case "errors" if arguments.page is not None:
             return write_page(arguments.page)
+        case "errors" if arguments.schema:
+            return schema()
         case "errors":
             return catalogue(arguments.code, as_json=arguments.json)
         case "docs":
@@ -223,6 +225,8 @@ def parser_with_commands() -> tuple[CommandLine, dict[str, argparse.ArgumentPars
     command.add_argument(
         "--page", nargs="?", const=PAGE, type=Path, metavar="FILE", help=f"write the catalogue to {PAGE}"
     )
+
+    command.add_argument("--schema", action="store_true", help="print the JSON Schema of what --json prints")
 
     command = add_page(commands, "docs", listing)
     command.add_argument("words", nargs="*", metavar="WORD", help="of a question; without any, the pages are listed")

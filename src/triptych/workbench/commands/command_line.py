@@ -112,7 +112,11 @@ PAGES: Mapping[str, Page] = {
     ),
     "errors": Page(
         "Explain an error code, with a program that fails and one that works; or list all codes.",
-        (("triptych errors TT0203", "what it means and what to write"), ("triptych errors", "all codes")),
+        (
+            ("triptych errors TT0203", "what it means and what to write"),
+            ("triptych errors", "all codes"),
+            ("triptych errors --json", "for another program; --schema describes it"),
+        ),
         ("check", "env"),
     ),
     "docs": Page(

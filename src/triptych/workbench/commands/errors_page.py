@@ -18,6 +18,8 @@ from triptych.support.errors import TriptychError, all_errors
 from triptych.support.wording import did_you_mean
 
 PAGE = Path("docs/errors.md")
+SCHEMA = Path(__file__).with_name("errors.schema.json")
+"""What `--json` prints, as JSON Schema; the site has it too."""
 CATALOGUE = Path(diagnostics.__file__).with_name("catalogue")
 PROGRAMS = ("failing", "fixed")
 _ASSUMED = "import triptych as tt\n"
@@ -70,6 +72,11 @@ def catalogue(code: str | None = None, *, as_json: bool = False) -> str:
 def page() -> str:
     """The whole catalogue as Markdown."""
     return "\n".join([PREFACE, *(entry(error) for error in errors())])
+
+
+def schema() -> str:
+    """What `--json` prints, described for programs."""
+    return SCHEMA.read_text(encoding="utf-8").rstrip()
 
 
 def write_page(path: Path = PAGE) -> str:

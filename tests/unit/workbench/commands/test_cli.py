@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import triptych
+from tests.support.json_schema import mistakes
 from triptych.workbench.commands.cli import main
 from triptych.workbench.commands.errors_page import errors, page
 
@@ -65,6 +66,23 @@ def test_errors_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     main(["errors", "TT0701", "--json"])
     (record,) = json.loads(capsys.readouterr().out)
     assert (record["name"], record["builtin"]) == ("UnknownPluginError", "LookupError")
+
+
+def test_errors_as_json_follow_the_published_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["errors", "--schema"])
+    schema = json.loads(capsys.readouterr().out)
+    main(["errors", "--json"])
+    records = json.loads(capsys.readouterr().out)
+    assert len(records) == len(errors())
+    assert list(mistakes(records, schema)) == []
+    first = {**records[0], "code": "TT1", "more": ""}
+    del first["fixed"]
+    assert len(list(mistakes([first], schema))) == 3
+
+
+def test_a_wrong_request_ends_with_the_page_of_its_error(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["errors", "TT07044"])
+    assert capsys.readouterr().err.endswith("  = more: triptych errors TT0705\n")
 
 
 def test_unknown_code_is_a_wrong_request_with_a_guess(capsys: pytest.CaptureFixture[str]) -> None:
