@@ -29,7 +29,7 @@ def assemble(root: Path, target: Path) -> int:
         if source.endswith(".md") and source not in _REPLACED:
             text = (root / source).read_text(encoding="utf-8")
             written[place] = moved_links(text, root, source, places, target)
-    written |= _listed_decisions(written)
+    written |= _listed_decisions(written) | _listed_patterns(written)
     for generator in (api.pages, gallery.pages, reference.pages):
         written |= generator(root)
     for place, text in written.items():
@@ -46,6 +46,14 @@ def _listed_decisions(written: Mapping[str, str]) -> dict[str, str]:
     rows = [f"- [{text.partition(chr(10))[0][2:]}]({Path(place).name})" for place, text in decisions.items()]
     listed = "\n".join([written[index], "## All of them", "", *rows, ""])
     return {index: listed} | {place: reference.LISTED + text for place, text in decisions.items()}
+
+
+def _listed_patterns(written: Mapping[str, str]) -> dict[str, str]:
+    """The page that lists the patterns, with all of them in the side bar below it."""
+    index = "knowledge/README.md"
+    pages = [place for place in written if place.startswith("knowledge/") and place != index]
+    listing = "\n".join(place.removeprefix("knowledge/").removesuffix(".md") for place in pages)
+    return {index: f"{written[index]}\n```{{toctree}}\n:hidden:\n\n{listing}\n```\n"}
 
 
 def _pages(root: Path) -> Iterator[Path]:

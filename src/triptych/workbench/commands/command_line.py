@@ -256,6 +256,37 @@ PAGES: Mapping[str, Page] = {
         ),
         ("check", "verify", "layout"),
     ),
+    "knowledge": Page(
+        "List patterns and anti-patterns with their evidence, write one, or check whether what they say still holds.",
+        (
+            ("triptych knowledge list", "every page with its kind of evidence"),
+            ("triptych knowledge new wide-accesses", "a page and its script from the template"),
+            ("triptych knowledge check", "headings, numbers, links, and every counted table"),
+        ),
+        ("docs", "check", "bench"),
+    ),
+    "knowledge new": Page(
+        "Write a page from the template, and beside it the script of its evidence.",
+        (
+            ("triptych knowledge new wide-accesses", "in docs/knowledge/optimizations"),
+            ("triptych knowledge new lost-phase --kind anti-patterns --language cute-dsl", "of one language"),
+        ),
+        ("knowledge check",),
+    ),
+    "knowledge list": Page(
+        "List the pages, each with its kind of evidence.",
+        (("triptych knowledge list", ""), ("triptych knowledge list --json", "for another program")),
+        ("knowledge check", "docs"),
+    ),
+    "knowledge check": Page(
+        "Check pages: headings, words, numbers, links, and whether scripts still count what the tables say.",
+        (
+            ("triptych knowledge check", "all of them"),
+            ("triptych knowledge check wide-accesses --update", "one; tables that differ are written"),
+            ("triptych knowledge check --update --measure", "figures of this CPU too"),
+        ),
+        ("knowledge new", "bench"),
+    ),
     "layout": Page(
         "Show a layout as a table, compose or divide it, and count the bank conflicts of an access.",
         (

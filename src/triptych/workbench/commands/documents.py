@@ -14,6 +14,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from triptych.support.dataclass import dataclass
@@ -69,9 +70,10 @@ class Section:
 
 
 def sections() -> list[Section]:
-    """Of every guide and of the other pages that are installed."""
+    """Of every guide, pattern and other page that is installed."""
     folder = examples_folder().parent / "docs"
-    pages = [*sorted((folder / "guides").glob("*.md")), *sorted(folder.glob("*.md"))]
+    below = (sorted((folder / name).rglob("*.md")) for name in ("guides", "knowledge"))
+    pages = [*chain.from_iterable(below), *sorted(folder.glob("*.md"))]
     names = [name for page in pages if (name := page.relative_to(folder).as_posix()) != _INDEX]
     return [section for name in names for section in _sections(name, folder / name)]
 

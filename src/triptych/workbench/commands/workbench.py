@@ -21,6 +21,7 @@ from triptych.workbench.commands.kernel_folders import (
     import_command,
     new_command,
 )
+from triptych.workbench.commands.knowledge import add_knowledge, knowledge_command
 from triptych.workbench.commands.profile import add_profile, profile_command
 from triptych.workbench.commands.puzzles import add_puzzles, puzzles_command
 from triptych.workbench.commands.tune import add_tune, tune_command
@@ -108,6 +109,7 @@ WORKBENCH: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "devlog": devlog_command,
     "import": import_command,
     "puzzles": puzzles_command,
+    "knowledge": knowledge_command,
 }
 """Each returns the exit code."""
 
@@ -124,3 +126,4 @@ def add_workbench(commands: Any, listing: argparse.ArgumentParser) -> None:
     add_doctor(add_page(commands, "doctor", listing))
     add_devices(add_page(commands, "devices", listing))
     add_puzzles(add_page(commands, "puzzles"))
+    add_knowledge(add_page(commands, "knowledge"), listing)

@@ -1,0 +1,185 @@
+"""Evidence of knowledge pages: scripts beside them run on the code that the pages show, and count or measure.
+
+A script has `counted(page)`, `measured(page)` or both; `page` is a module with everything that the page's Python blocks
+define, and the result is rows of a table. What is counted comes from the PTX simulator, the checkers or the compiler,
+and is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from types import ModuleType
+from typing import TypeAlias
+
+from triptych.driver.listeners import COMPILE_LISTENERS
+from triptych.ptxsim.counting import CountedLaunch
+from triptych.sanitizer.checkers import DEFAULT
+from triptych.sanitizer.finding_errors import error_of
+from triptych.sanitizer.findings import collecting
+from triptych.stages import Loaded
+from triptych.support.config import override
+from triptych.support.errors import TriptychError
+from triptych.support.processors import processor_model
+from triptych.workbench.contracts.loading import load_module
+from triptych.workbench.costs.report import blocks_of, by_kind
+from triptych.workbench.costs.simulation import counted
+from triptych.workbench.costs.table import fits
+from triptych.workbench.installed_files import examples_folder
+from triptych.workbench.knowledge.pages import COUNTED, MEASURED, KnowledgePage, table_text
+from triptych.workbench.measurement.clocks import HostClock
+from triptych.workbench.measurement.sampling import in_turns, warm_up
+from triptych.workbench.units import time_text
+
+Rows: TypeAlias = list[dict[str, object]]
+Launch: TypeAlias = Callable[[], object]
+_SUMS = {
+    "warp instructions": "issued",
+    "active lanes": "lanes",
+    "global requests": "global_requests",
+    "global sectors": "sectors",
+    "shared requests": "shared_requests",
+    "shared wavefronts": "wavefronts",
+    "bank conflicts": "conflicts",
+    "divergent branches": "splits",
+    "local requests": "local_requests",
+    "atomics": "atomics",
+    "serialized atomics": "atomic_turns",
+}
+"""Columns that are sums over all blocks, and their counts."""
+_SECONDS = 2.0
+
+
+def counts(launches: Mapping[str, Launch], columns: Sequence[str], arch: str = "sm_80") -> Rows:
+    """A row for each call, all its blocks run on the PTX simulator. Other columns are kinds of instructions."""
+    rows: Rows = []
+    for name, launch in launches.items():
+        with override(assembler="driver"), counted(arch) as run:
+            launch()
+        made = run.counting.launches
+        rows.append({"version": name} | {column: _count(made, column, arch) for column in columns})
+    return rows
+
+
+def _count(launches: Sequence[CountedLaunch], column: str, arch: str) -> int:
+    if column == "launches":
+        return sum(each.alike for each in launches)
+    if column == "blocks":
+        return sum(blocks_of(each) for each in launches)
+    if column == "shared bytes of a block":
+        return max(each.shared_bytes for each in launches)
+    if column == "blocks on an SM":
+        return min(fit.blocks for each in launches for fit in fits(each, {}) if fit.architecture == arch)
+    if column == "PTX instructions":
+        return sum(len(each.kernel.instructions) for each in launches)
+    total = 0
+    for each in launches:
+        if column in _SUMS:
+            every = (counts for block in each.blocks for counts in block.counts.values())
+            total += each.alike * sum(getattr(one, _SUMS[column]) for one in every)
+        else:
+            kinds: Counter[str] = Counter()
+            for block in by_kind(each):
+                kinds += block
+            total += each.alike * kinds[column]
+    return total
+
+
+def findings(launches: Mapping[str, Launch]) -> Rows:
+    """A row for each call under the checkers on the CPU: what they find, by its code, and how it ends."""
+    rows: Rows = []
+    for name, launch in launches.items():
+        ended = ""
+        with override(debug=DEFAULT, cache=False), collecting() as collection:
+            try:
+                launch()
+            except TriptychError as error:
+                ended = error.code
+        codes = sorted({error_of(each).code for each in collection.faults} | ({ended} if ended else set()))
+        rows.append({"version": name, "findings": len(collection.faults) + bool(ended), "codes": " ".join(codes)})
+    return rows
+
+
+def compilations(calls: Mapping[str, Launch]) -> Rows:
+    """A row for each call: how many programs it compiles."""
+    rows: Rows = []
+    for name, call in calls.items():
+        with override(cache=False), _compiled() as made:
+            call()
+        rows.append({"version": name, "compilations": len(made)})
+    return rows
+
+
+@contextmanager
+def _compiled() -> Iterator[list[Loaded]]:
+    made: list[Loaded] = []
+
+    def listen(loaded: Loaded) -> Loaded:
+        made.append(loaded)
+        return loaded
+
+    COMPILE_LISTENERS.append(listen)
+    try:
+        yield made
+    finally:
+        COMPILE_LISTENERS.remove(listen)
+
+
+def compared(calls: Mapping[str, Launch], before: Mapping[str, Launch] | None = None) -> Rows:
+    """The first call, and each other against it, in turns in one process. `before` runs before a sample of a side."""
+    (base, first), *others = calls.items()
+    clock, prepare = HostClock(), before or {}
+    rows: Rows = []
+    for name, call in others:
+        for each in (first, call):
+            warm_up(each)
+        both = (prepare.get(base, _nothing), prepare.get(name, _nothing)) if prepare else None
+        found = in_turns(first, call, clock, _SECONDS, before=both)
+        ratio, low, high = (math.exp(x) for x in (found.ratio.estimate, found.ratio.low, found.ratio.high))
+        if not rows:
+            rows.append({"version": base, "time": time_text(_median(found.first)), "ratio": "", "interval": ""})
+            rows[0]["verdict"] = ""
+        interval = f"{low:.2f} to {high:.2f}"
+        time_of = time_text(_median(found.second))
+        rows.append({"version": name, "time": time_of, "ratio": f"{ratio:.2f}", "interval": interval})
+        rows[-1]["verdict"] = found.verdict
+    return rows
+
+
+def _nothing() -> None:
+    pass
+
+
+def _median(samples: Sequence[float]) -> float:
+    return sorted(samples)[len(samples) // 2]
+
+
+def example(name: str) -> ModuleType:
+    """An example kernel of this version, as a module."""
+    return load_module(examples_folder() / "kernels" / f"{name}.py", f"triptych_example_{name}")
+
+
+def tables(page: KnowledgePage, *, measure: bool = False) -> dict[str, str]:
+    """What the script of a page counts now, and measures if that is wanted, as Markdown."""
+    wanted = [kind for kind in page.tables if kind == COUNTED or (kind == MEASURED and measure)]
+    if not wanted:
+        return {}
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+        file = Path(folder) / f"{page.name.replace('-', '_')}.py"
+        file.write_text(page.code, encoding="utf-8")
+        shown = load_module(file, f"triptych_page_{file.stem}")
+        script = load_module(page.script, f"triptych_evidence_{file.stem}")
+        found = {}
+        if COUNTED in wanted:
+            found[COUNTED] = table_text(script.counted(shown))
+        if MEASURED in wanted:
+            date = time.strftime("%Y-%m-%d", time.gmtime())
+            where = f"In turns in one process, {processor_model()}, {date}. A ratio below one is less time."
+            found[MEASURED] = table_text(script.measured(shown), where)
+    return found

@@ -1,0 +1,37 @@
+"""The reading paths say of each public example what the list of programs that run says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from benchmarks.public_programs import PROGRAMS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "knowledge" / "reading-paths.md"
+PLACE = re.compile(r"(?<=<!-- list of programs -->\n)(.*?)(?=<!-- end of the list -->)", re.DOTALL)
+STEP = re.compile(r"^\| `([\w/]+\.py)` \| [^|]+ \| (runs|compiles|not yet) \|(.*)\|$", re.MULTILINE)
+STEPS = 13
+RUNNING = {name for programs in PROGRAMS.values() for name in programs}
+NEEDS = dict(zip(PROGRAMS, ("tracing", "threads", "tensor cores", "TMA and clusters", "WGMMA"), strict=True))
+
+
+def listed() -> str:
+    rows = [f"| {NEEDS[tier]} | {', '.join(f'`{name}`' for name in names)} |" for tier, names in PROGRAMS.items()]
+    return "\n".join(["", "| needs | programs |", "|---|---|", *rows, "", ""])
+
+
+def test_each_step_has_its_state_and_what_to_run_instead() -> None:
+    steps = STEP.findall(PAGE.read_text(encoding="utf-8"))
+    assert len(steps) == STEPS
+    for name, state, instead in steps:
+        assert (state == "runs") == (name in RUNNING), name
+        assert set(re.findall(r"`([\w/]+\.py)`", instead)) <= RUNNING, name
+        assert state == "runs" or instead.strip(), name
+
+
+def test_every_program_that_runs_is_listed(pytestconfig: pytest.Config) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    if pytestconfig.getoption("--update-golden"):
+        PAGE.write_text(PLACE.sub(lambda _: listed(), text), encoding="utf-8")
+    assert PLACE.findall(PAGE.read_text(encoding="utf-8")) == [listed()], "run pytest tests/docs --update-golden"
