@@ -35,6 +35,7 @@ from triptych.support.errors import TriptychError
 from triptych.support.source import Span
 from triptych.support.tracebacks import user_traceback
 from triptych.workbench.commands.checked_program import Outcome, Program, program_of
+from triptych.workbench.commands.sarif import sarif_text
 from triptych.workbench.commands.show import ShowError
 from triptych.workbench.finding_pictures import draw_findings
 
@@ -171,6 +172,7 @@ class CheckRequest:
     seed: int = 1
     hints: bool = False
     svg: str = ""
+    sarif: str = ""
 
 
 def check(request: CheckRequest) -> int:
@@ -193,6 +195,9 @@ def check(request: CheckRequest) -> int:
         error = other_orders(program, outcome, words, request.schedules, request.seed, collection)
     hints = hints_of(program, words) if request.hints and error is None and not collection.faults else []
     print(_as_json(collection, error, hints) if request.json else report_text(collection, error, hints))
+    if request.sarif:
+        file, _, name = request.place.rpartition(":")
+        Path(request.sarif).write_text(sarif_text(file or name, collection, error), encoding="utf-8")
     if request.svg:
         draw_findings(collection.findings, Path(request.svg))
     notes = bool(collection.findings) if request.strict else bool(collection.faults)

@@ -311,6 +311,7 @@ def _add_check(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--svg", default="", metavar="DIR", help="draw findings, or with --costs each line's most expensive request"
     )
+    command.add_argument("--sarif", default="", metavar="FILE", help="write the findings as SARIF 2.1.0, too")
     command.add_argument(
         "--only", default="", metavar="WORDS", help="checkers, as 'races,init' (default: all but global)"
     )

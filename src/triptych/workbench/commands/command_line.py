@@ -165,6 +165,7 @@ PAGES: Mapping[str, Page] = {
             ("triptych check kernel.py", "a script, or a kernel file"),
             ('triptych check kernels.py:saxpy --args "100, Float32[64, 64]"', "one function"),
             ("triptych check kernel.py --schedules 20", "with blocks and warps in other orders"),
+            ("triptych check kernel.py --sarif check.sarif", "findings for a code host or an editor"),
             ("triptych check kernel.py --costs --arch sm_90", "bank conflicts, sectors, instructions by line"),
         ),
         ("verify", "profile", "errors"),
