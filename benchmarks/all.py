@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 
 BENCHMARKS = (
     "import_time",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import triptych as tt
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from triptych import cute
 from triptych.cute.nvgpu import cpasync
 from triptych.cute.runtime import from_dlpack

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import triptych as tt
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from triptych.ir import bindings
 from triptych.ir.llvm.loader import load_object
 from triptych.targets.cpu.loader import python_symbols

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from benchmarks.kernel_cases import OURS, Case, Sizes, cases
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from triptych.support.config import override
 
 BUILDS = ("", "bounds", "races,init", "global")

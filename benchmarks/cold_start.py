@@ -22,7 +22,7 @@ import numpy as np
 
 import triptych as tt
 from benchmarks.kernel_programs import elementwise, gemm
-from benchmarks.report import Row, installed_environment, run
+from benchmarks.rows import Row, installed_environment, run
 
 FRESH, WARM = 10, 15
 SCRIPT = Path(__file__).parent / "kernel_programs" / "first_kernel.py"

@@ -22,7 +22,7 @@ import numpy as np
 import triptych as tt
 from benchmarks.kernel_programs import growing
 from benchmarks.matrix_rounds import example
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from triptych.ir.llvm.worker import shared_pool
 
 EXAMPLE_SECONDS = 2.5

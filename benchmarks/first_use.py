@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks.report import Row, installed_environment, run
+from benchmarks.rows import Row, installed_environment, run
 
 REPETITIONS = 15
 PROGRAM = Path(__file__).parent / "programs" / "first_use.py"

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from benchmarks.report import Row, installed_environment, run
+from benchmarks.rows import Row, installed_environment, run
 
 REPETITIONS = 9
 HEAVY = ("torch_mlir", "llvmlite", "numpy", "tvm_ffi", "torch")

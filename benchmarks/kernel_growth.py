@@ -21,7 +21,7 @@ import numpy as np
 
 import triptych as tt
 from benchmarks.kernel_programs import growing
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from benchmarks.trace_cost import operations_in
 
 GRIDS = (10, 100, 1_000, 10_000, 100_000)

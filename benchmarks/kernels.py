@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 
 OURS, NUMPY, PEER = "Triptych", "NumPy", "OpenCL, int indices"
 THREADS = "2"

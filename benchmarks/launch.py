@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import triptych as tt
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from triptych import cute
 
 TURNS = 30

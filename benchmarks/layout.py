@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from triptych.layout import (
     Layout,
     coalesce,

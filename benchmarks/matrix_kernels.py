@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.kernels import NUMPY, PEER, THREADS
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 
 
 def rows_of(case: Mapping[str, Any]) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import triptych as tt
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 
 WARM_UP = 50
 COMPILES = 300

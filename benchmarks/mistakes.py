@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import Row, table
+from benchmarks.rows import Row, table
 
 SOURCE = Path(__file__).parents[1] / "src"
 RESULT = re.compile(r"^RESULT ?(.*)", re.MULTILINE | re.DOTALL)

@@ -17,7 +17,7 @@ from typing import Any
 
 import triptych as tt
 from benchmarks.memory import kilobytes
-from benchmarks.report import Row, table
+from benchmarks.rows import Row, table
 from triptych.support.config import config
 
 STEPS = 20

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from statistics import median
 
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from triptych.artifact_store import Entry, Store
 
 FEW, MANY = 10, 10_000

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import triptych as tt
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from triptych import cute
 from triptych.compat import torch_on_cpu
 from triptych.cute.runtime import from_dlpack

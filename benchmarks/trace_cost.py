@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 import triptych as tt
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from triptych.dsl import BASE
 from triptych.ir import bindings
 from triptych.ir.builder import Builder

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from benchmarks.report import Row, run
+from benchmarks.rows import Row, run
 from tests.support.float_oracles import ORACLES, Array, errors, expected
 from tests.support.vector_kernels import ARITIES, Kernel, Operation, compiled
 from triptych.targets.cpu.passes.lower_math import FORMULAS
