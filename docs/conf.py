@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
 import triptych
+from docs.site.plain import publish
 
 project = "Triptych"
 author = "The Triptych developers"
@@ -32,3 +37,13 @@ copybutton_exclude = ".linenos, .gp, .go"
 highlight_language = "none"
 python_display_short_literal_types = True
 toc_object_entries = False  # names of the API would be most of every side bar
+
+
+def setup(app: Sphinx) -> None:
+    """Pages as Markdown are written when those as HTML are."""
+    app.connect("build-finished", _publish_plain)
+
+
+def _publish_plain(app: Sphinx, error: Exception | None) -> None:
+    if error is None:
+        publish(Path(app.srcdir), Path(app.outdir))

@@ -68,7 +68,9 @@ def pages(root: Path) -> dict[str, str]:
     written = {f"api/{area.page}.md": _page(area, documented, shown) for area in AREAS}
     rows = "\n".join(f"| [{area.title}]({area.page}.md) | {area.says} |" for area in AREAS)
     listing = "\n".join(area.page for area in AREAS)
-    index = f"# API\n\n| Area | What is in it |\n|---|---|\n{rows}\n\n```{{toctree}}\n:hidden:\n\n{listing}\n```\n"
+    says = "Every public name, with an example where there is one; the tests run them."
+    table = f"| Area | What is in it |\n|---|---|\n{rows}"
+    index = f"# API\n\n{says}\n\n{table}\n\n```{{toctree}}\n:hidden:\n\n{listing}\n```\n"
     return {"api/index.md": index} | written
 
 

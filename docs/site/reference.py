@@ -24,7 +24,9 @@ def _errors() -> dict[str, str]:
     rows = "\n".join(f"| [{error.code}]({error.code}.md) | `{error.__name__}` | {reason(error)} |" for error in found)
     index = (
         "# Errors\n\nEvery error has a code, and the code has a page: what it means, a program that fails, one that "
-        "works.\nThe tests run both. `triptych errors TT0101` prints the same text on a terminal.\n\n"
+        "works.\nThe tests run both. `triptych errors TT0101` prints the same text on a terminal, and "
+        "`triptych errors\n--json` all of them for programs, by the schema that `--schema` prints and that is here "
+        "as `errors/errors.schema.json`.\n\n"
         f"| Code | Class | Meaning |\n|---|---|---|\n{rows}\n"
     )
     return {"errors/index.md": index} | {f"errors/{error.code}.md": LISTED + entry(error)[1:] for error in found}
@@ -58,6 +60,7 @@ def _commands() -> str:
     try:
         parser, commands = parser_with_commands()
         parts = [f"## triptych {name}\n\n```text\n{command.format_help()}```\n" for name, command in commands.items()]
-        return "\n".join([f"# Commands\n\n```text\n{parser.format_help()}```\n", *parts])
+        says = "Each command with its options and examples, as `triptych COMMAND --help` prints them."
+        return "\n".join([f"# Commands\n\n{says}\n\n```text\n{parser.format_help()}```\n", *parts])
     finally:
         os.environ.pop("COLUMNS") if before is None else os.environ.update(COLUMNS=before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pydoc
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from docs.site import api, first_screen, gallery, reference
 from docs.site.assemble import assemble, moved_links
 from docs.site.links import broken_links
+from docs.site.plain import ENDING, MOST_LINES, listing, plain, publish
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS_TORCH = {"triptych.torch"}
@@ -29,6 +31,34 @@ def test_everything_is_assembled(tmp_path: Path) -> None:
     toctrees = (tmp_path / "index.md").read_text(encoding="utf-8")
     reached = [page for page in sorted((ROOT / "docs/guides").glob("*.md")) if f"\nguides/{page.stem}\n" in toctrees]
     assert reached == sorted((ROOT / "docs/guides").glob("*.md")), "each guide is in one of the groups"
+    _check_plain_pages(tmp_path, pages)
+
+
+def _check_plain_pages(sources: Path, pages: list[Path]) -> None:
+    html = sources / "html"
+    publish(sources, html)
+    assert len(list(html.rglob(f"*{ENDING}"))) == len(pages)
+    lines = (html / "llms.txt").read_text(encoding="utf-8").splitlines()
+    assert lines == list(listing(sources))
+    assert len(lines) <= MOST_LINES
+    assert [line for line in lines if line.startswith("- ") and not re.search(r"\): .*[.:]$", line)] == []
+    for page in (html / "llms.txt", *html.rglob(f"*{ENDING}")):
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"^[`:]{3,}\{", text, re.MULTILINE), f"{page} needs Sphinx"
+        for link in re.findall(rf"\]\(([^)\s:#]+{re.escape(ENDING)})", text):
+            assert (page.parent / link).is_file(), f"{page} links to {link}"
+
+
+def test_plain_pages_need_no_sphinx() -> None:
+    page = (
+        "---\norphan: true\n---\n\n# Title\n\n:::{grid-item-card} Card\n:link: guides/x\n:link-type: doc\n\nIts\n"
+        "text.\n:::\n\n`````{py:class} a.B(c)\nSee {py:obj}`d` and [e](e.md#f).\n\n````{py:method} g()\nDoes.\n"
+        "````\n`````\n\n```{toctree}\n:hidden:\n\nx\n```\n\n```{code-cell} ipython3\n:tags: [t]\nprint(1)\n```\n"
+    )
+    assert plain(page) == (
+        "# Title\n\n- [Card](guides/x.html.md): Its text.\n\n### `a.B(c)`\n\nSee `d` and [e](e.html.md#f).\n\n"
+        "#### `g()`\n\nDoes.\n\n```python\nprint(1)\n```\n"
+    )
 
 
 @pytest.mark.parametrize(
