@@ -9,6 +9,7 @@ run time, and memory addressed by it is read in runs. Everything else is just *v
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from enum import IntEnum
 from math import gcd
@@ -26,6 +27,43 @@ class Level(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Linear:
+    """A number that has not wrapped around: multiples of values and a constant, and what it is at least and at most."""
+
+    terms: tuple[tuple[Value, int], ...]
+    constant: int
+    low: int
+    high: int
+
+    def plus(self, other: Linear, sign: int) -> Linear:
+        times = dict(self.terms)
+        for value, count in other.terms:
+            times[value] = times.get(value, 0) + sign * count
+        terms = tuple((value, count) for value, count in times.items() if count)
+        constant = self.constant + sign * other.constant
+        if not terms:
+            return exactly(constant)
+        ends = (other.low, other.high) if sign > 0 else (-other.high, -other.low)
+        return Linear(terms, constant, self.low + ends[0], self.high + ends[1])
+
+    def scaled(self, times: int) -> Linear:
+        low, high = sorted((self.low * times, self.high * times))
+        terms = tuple((value, count * times) for value, count in self.terms if times)
+        return Linear(terms, self.constant * times, low, high)
+
+    def divided(self, by: int) -> Linear | None:
+        """The quotient, if its remainder is that of the constant."""
+        if any(count % by for _, count in self.terms):
+            return None
+        terms = tuple((value, count // by) for value, count in self.terms)
+        return Linear(terms, self.constant // by, self.low // by, self.high // by)
+
+
+def exactly(constant: int) -> Linear:
+    return Linear((), constant, constant, constant)
+
+
+@dataclass(frozen=True, slots=True)
 class Lanes:
     """What is known of one value."""
 
@@ -37,6 +75,20 @@ class Lanes:
     constant: int | None = None
     multiples: tuple[tuple[Value, tuple[int, ...]], ...] = ()
     """Numbers that are the same for the block, and how many times each is added in every lane (0 in lane 0)."""
+    linear: Linear | None = None
+    """Lane 0 of other values; only where no lane has wrapped around. What cancels out in it is no part of lane 0."""
+
+    @property
+    def first(self) -> Linear | None:
+        """Lane 0 as a sum."""
+        return self.linear if self.constant is None else exactly(self.constant)
+
+    @property
+    def numbers(self) -> tuple[int, ...] | None:
+        """The value in every lane, where that is known now."""
+        if self.constant is None or self.offsets is None or self.multiples:
+            return None
+        return tuple(self.constant + offset for offset in self.offsets)
 
     @property
     def uniform(self) -> bool:
@@ -99,9 +151,17 @@ def uniform(level: Level, width: int, divisor: int = 1, constant: int | None = N
     return known(level, (0,) * width, divisor, constant)
 
 
-def known(level: Level, offsets: tuple[int, ...], divisor: int = 1, constant: int | None = None) -> Lanes:
-    """Lane 0 (`constant` if known) plus `offsets`, which begin with 0."""
-    return Lanes(level, offsets, _power_of_two_part(divisor if constant is None else constant), constant)
+def known(
+    level: Level,
+    offsets: tuple[int, ...],
+    divisor: int = 1,
+    constant: int | None = None,
+    linear: Linear | None = None,
+) -> Lanes:
+    """Lane 0 (`constant` if known, or `linear`) plus `offsets`, which begin with 0."""
+    if linear is not None and not linear.terms:
+        constant, linear = linear.constant, None
+    return Lanes(level, offsets, _power_of_two_part(divisor if constant is None else constant), constant, (), linear)
 
 
 def join(left: Lanes, right: Lanes) -> Lanes:
@@ -137,7 +197,9 @@ def _sum(left: Lanes, right: Lanes, sign: int) -> Lanes:
         return VARYING
     offsets = tuple(a + sign * b for a, b in zip(left.offsets, right.offsets, strict=True))
     constant = _constant(left, right, lambda a, b: a + sign * b)
-    found = known(max(left.level, right.level), offsets, gcd(left.divisor, right.divisor), constant)
+    one, other = left.first, right.first
+    linear = one.plus(other, sign) if one is not None and other is not None else None
+    found = known(max(left.level, right.level), offsets, gcd(left.divisor, right.divisor), constant, linear)
     if not left.multiples and not right.multiples:
         return found
     multiples = dict(left.multiples)
@@ -155,12 +217,15 @@ def multiply(left: Lanes, right: Lanes) -> Lanes:
         return VARYING
     level = max(left.level, right.level)
     constant = _constant(left, right, lambda a, b: a * b)
+    if right.constant is None and left.constant is not None and left.uniform:
+        left, right = right, left
+    times, divisor = right.constant, left.divisor * right.divisor
+    linear = left.linear.scaled(times) if left.linear is not None and times is not None else None
     if left.uniform:
-        return known(level, left.offsets, left.divisor * right.divisor, constant)
-    if right.constant is None:
+        return known(level, left.offsets or (), divisor, constant, linear)
+    if times is None:
         return VARYING
-    times = right.constant
-    found = known(level, tuple(a * times for a in left.offsets), left.divisor * right.divisor, constant)
+    found = known(level, tuple(a * times for a in left.offsets or ()), divisor, constant, linear)
     if not left.multiples or times == 0:
         return found
     scaled = tuple((number, tuple(a * times for a in counts)) for number, counts in left.multiples)
@@ -182,14 +247,27 @@ def divide_unsigned(left: Lanes, right: Lanes) -> Lanes:
     if left.uniform and right.uniform:
         constant = _constant(left, right, lambda a, b: a // b) if c and (left.constant or 0) >= 0 else None
         divisor = left.divisor // c if c and left.divisor % c == 0 else 1
-        return known(level, left.offsets or (), divisor, constant)
-    if left.offsets is None or c is None or not left.aligned:
+        return known(level, left.offsets or (), divisor, constant, _quotient(left, c))
+    if left.offsets is None or c is None:
+        return VARYING
+    linear = _quotient(left, c)
+    if linear is not None and left.linear is not None:
+        rest = left.linear.constant % c
+        return known(level, tuple((rest + a) // c for a in left.offsets), linear=linear)
+    if not left.aligned:
         return VARYING
     if left.divisor % c == 0:
         return known(level, tuple(a // c for a in left.offsets), left.divisor // c)
     if left.divisor and c % left.divisor == 0:
         return known(level, (0,) * len(left.offsets))
     return VARYING
+
+
+def _quotient(value: Lanes, by: int | None) -> Linear | None:
+    """Lane 0 of a quotient whose remainder is known there, where no lane is negative."""
+    if by is None or value.linear is None or value.multiples or value.linear.low + min(value.offsets or (0,)) < 0:
+        return None
+    return value.linear.divided(by)
 
 
 def remainder_unsigned(left: Lanes, right: Lanes) -> Lanes:
@@ -231,20 +309,27 @@ def shift_right(left: Lanes, right: Lanes) -> Lanes:
 
 
 def bitwise(operation: Callable[[int, int], int], left: Lanes, right: Lanes) -> Lanes:
-    """`&`, `|`, `^` with a constant: the low bits of an aligned value are known in every lane."""
+    """`&`, `|`, `^` with numbers known now: the low bits of an aligned value are known in every lane."""
+    level = max(left.level, right.level)
     if left.uniform and right.uniform:
-        constant = _constant(left, right, operation)
-        return known(max(left.level, right.level), left.offsets or (), constant=constant)
-    if left.constant is not None and left.uniform:
+        return known(level, left.offsets or (), constant=_constant(left, right, operation))
+    if right.numbers is None:
         left, right = right, left
-    if right.constant is None or not right.uniform or left.offsets is None or not left.aligned:
+    if right.numbers is None or left.offsets is None:
+        return VARYING
+    if left.numbers is not None:
+        found = tuple(map(operation, left.numbers, right.numbers))
+        return known(level, tuple(number - found[0] for number in found), constant=found[0])
+    if not left.aligned:
         return VARYING
     size = left.divisor or 1 << left.span.bit_length()
-    low = right.constant % size
-    first = operation(0, low)
-    offsets = tuple(operation(a, low) - first for a in left.offsets)
-    constant = operation(left.constant, right.constant) if left.constant is not None else None
-    return known(left.level, offsets, constant=constant)
+    high = {number // size for number in right.numbers}
+    if len(high) > 1:
+        return VARYING  # different lanes would change what is only known at run time
+    found = tuple(operation(offset, number % size) for offset, number in zip(left.offsets, right.numbers, strict=True))
+    offsets = tuple(number - found[0] for number in found)
+    is_zero = operation is operator.and_ and high == {0} and found[0] == 0
+    return known(Level.BLOCK, offsets, constant=0) if is_zero else known(level, offsets)
 
 
 def _uniform_only(left: Lanes, right: Lanes) -> Lanes:

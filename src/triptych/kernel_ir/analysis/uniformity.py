@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from math import gcd
 
 from triptych.ir.handles import Block, Operation, Value
-from triptych.ir.types import int_width, is_vector
+from triptych.ir.types import int_width, is_pointer, is_vector
 from triptych.kernel_ir.analysis import lanes as lattice
 from triptych.kernel_ir.analysis.addresses import INDEXING, keeps_distances, step
-from triptych.kernel_ir.analysis.lanes import VARYING, Lanes, Level, known, uniform
+from triptych.kernel_ir.analysis.lanes import VARYING, Lanes, Level, Linear, known, uniform
 from triptych.kernel_ir.dialects.kernel_operations import (
     array_size,
     awaits_others,
@@ -134,8 +134,11 @@ class UniformityAnalysis:
         results = list(operation.results)
         if not results:
             return
-        found = self._transfer(operation, name, self.all(list(operation.operands)), reads)
-        found = _in_type(found, operation, name)
+        operands = self.all(list(operation.operands))
+        found = _in_type(self._transfer(operation, name, operands, reads), operation, name)
+        if found.fixed and found.first is None and (bounds := self._bounds(operation, name, operands)) is not None:
+            symbol = Linear(((results[0], 1),), 0, *bounds)
+            found = known(found.level, found.offsets or (), found.divisor, None, _not_wrapped(symbol, found, operation))
         for result in results:
             self._lanes[result] = found
         self._demote(operation)
@@ -251,6 +254,17 @@ class UniformityAnalysis:
             return self._uniform()
         return lattice.elementwise(operands)
 
+    def _bounds(self, operation: Operation, name: str, operands: tuple[Lanes, ...]) -> tuple[int, int] | None:
+        """What lane 0 is at least and at most, where it is a small number that is none of other values."""
+        if name == "gpu.thread_id" and self._shape.block is not None:
+            return 0, self._shape.block[dimension(operation)] - 1
+        if name not in ("arith.divui", "arith.remui") or not (operands[1].uniform and (operands[1].constant or 0) > 0):
+            return None
+        by, numerator = operands[1].constant or 1, operands[0].first
+        if name == "arith.remui":
+            return 0, by - 1
+        return None if numerator is None or numerator.low < 0 else (numerator.low // by, numerator.high // by)
+
     def _loaded(self, operation: Operation, address: Lanes, reads: Level) -> Lanes:
         if not (address.uniform and self._shape.lockstep):
             return VARYING
@@ -360,12 +374,24 @@ def _in_type(found: Lanes, operation: Operation, name: str) -> Lanes:
     bits = int_width(operation.results[0].type)
     if bits is not None and any(abs(offset) >> (bits - 1) for offset in found.offsets or ()):
         return VARYING
+    if found.linear is not None and _not_wrapped(found.linear, found, operation) is None:
+        return Lanes(found.level, found.offsets, found.divisor, None, found.multiples)
     if found.constant is None:
         return found
     if bits is None:
         return Lanes(found.level, found.offsets, found.divisor)
     source = int_width(operation.operands[0].type) if name in ("arith.extui", "arith.index_castui") else None
     return lattice.wrapped(found, bits, source)
+
+
+def _not_wrapped(linear: Linear, lanes: Lanes, operation: Operation) -> Linear | None:
+    """A sum of which no lane leaves the type of a result; of a cast, that is the same number in every type."""
+    kind = operation.results[0].type
+    offsets = lanes.offsets or (0,)
+    most = 1 << (int_width(kind) or 64) - 1
+    least = 0 if operation.name in _CASTS else -most
+    fits = least <= linear.low + min(offsets) and linear.high + max(offsets) < most
+    return linear if fits and not is_pointer(kind) and not lanes.multiples else None
 
 
 def _at_level(value: Lanes, level: Level) -> Lanes:

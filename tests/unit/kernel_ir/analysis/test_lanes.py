@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from triptych.kernel_ir.analysis import lanes as lattice
-from triptych.kernel_ir.analysis.lanes import VARYING, Lanes, Level, known, uniform
+from triptych.kernel_ir.analysis.lanes import VARYING, Lanes, Level, Linear, known, uniform
 
 WIDTH = 4
 BLOCK, WARP, LANE = Level
@@ -30,8 +30,17 @@ def number(value: int) -> Lanes:
     return uniform(BLOCK, WIDTH, constant=value)
 
 
+def numbered(value: int, offsets: tuple[int, ...]) -> Lanes:
+    return known(BLOCK, offsets, constant=value)
+
+
 def stepped(divisor: int = 1, offsets: tuple[int, ...] = STEPS, level: Level = WARP) -> Lanes:
     return known(level, offsets, divisor)
+
+
+def of(times: int, constant: int = 0, offsets: tuple[int, ...] = STEPS, high: int = 9) -> Lanes:
+    """So many times N, which is not negative, and more."""
+    return known(WARP, offsets, linear=Linear(((N, times),), constant, constant, times * high + constant))
 
 
 # values -----------------------------------------------------------------------------------------------------------
@@ -193,6 +202,28 @@ def test_quotients(left: Lanes, right: Lanes, quotient: Lanes, remainder: Lanes)
     assert lattice.remainder_unsigned(left, right) == remainder
 
 
+@pytest.mark.parametrize(
+    ("left", "by", "found"),
+    [
+        (of(12), 4, of(3, 0, (0, 0, 0, 0))),
+        (of(12, 2), 4, of(3, 0, (0, 0, 1, 1))),
+        (of(12, 6), 4, of(3, 1, (0, 0, 1, 1))),
+        (of(12, 0, (0, 5, -1, 0)), 4, VARYING),  # a lane may be negative
+        (of(6), 4, VARYING),
+    ],
+)
+def test_quotients_of_sums(left: Lanes, by: int, found: Lanes) -> None:
+    assert lattice.divide_unsigned(left, number(by)) == found
+
+
+def test_what_cancels_out_is_no_part_of_a_sum() -> None:
+    rest = lattice.subtract(lattice.divide_unsigned(of(136, 2), number(8)), of(17, offsets=(0,) * WIDTH))
+    assert rest == known(WARP, (0, 0, 0, 0), constant=0)
+    assert lattice.add(of(2), of(3, 1)) == of(5, 1, (0, 2, 4, 6))
+    assert lattice.multiply(of(2), number(-1)).linear == Linear(((N, -2),), 0, -18, 0)
+    assert lattice.add(of(2), one()).linear is None
+
+
 # bits ---------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("left", "count", "found"),
@@ -238,8 +269,8 @@ def test_right_shifts(left: Lanes, count: Lanes, found: Lanes) -> None:
         (operator.and_, number(12), number(10), number(8)),
         (operator.or_, number(12), number(10), number(14)),
         (operator.and_, one(WARP), number(10), one(WARP)),
-        (operator.and_, stepped(4), number(1), stepped(1, (0, 1, 0, 1))),
-        (operator.and_, number(1), stepped(4), stepped(1, (0, 1, 0, 1))),
+        (operator.and_, stepped(4), number(1), known(BLOCK, (0, 1, 0, 1), constant=0)),
+        (operator.and_, number(1), stepped(4), known(BLOCK, (0, 1, 0, 1), constant=0)),
         (operator.and_, stepped(4), number(6), stepped(1, (0, 0, 2, 2))),
         (operator.xor, stepped(4), number(1), stepped(1, (0, -1, 2, 1))),
         (operator.or_, stepped(4), number(5), stepped(1, (0, 0, 2, 2))),
@@ -249,7 +280,10 @@ def test_right_shifts(left: Lanes, count: Lanes, found: Lanes) -> None:
         (operator.and_, stepped(4), one(), VARYING),
         (operator.and_, stepped(4), stepped(4), VARYING),
         (operator.and_, VARYING, number(1), VARYING),
-        (operator.and_, stepped(4), known(BLOCK, STEPS, constant=0), VARYING),
+        (operator.and_, stepped(4), known(BLOCK, STEPS, constant=0), known(BLOCK, STEPS, constant=0)),
+        (operator.xor, stepped(4), known(BLOCK, (0, 2, 1, 3), constant=0), stepped(1, (0, 3, 3, 0))),
+        (operator.xor, stepped(4), known(BLOCK, (0, 2, 4, 6), constant=0), VARYING),
+        (operator.xor, numbered(1, STEPS), numbered(2, (0, 1, 0, 1)), numbered(3, (0, -2, -2, 4))),
     ],
 )
 def test_bits(operation: Any, left: Lanes, right: Lanes, found: Lanes) -> None:

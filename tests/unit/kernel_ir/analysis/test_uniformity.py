@@ -85,7 +85,7 @@ def test_numbers_of_blocks(name: str) -> None:
         ("%x = arith.shli %t, %c1 : i32", "warp base + lane*2"),
         ("%x = arith.shrui %t, %c1 : i32", KNOWN),
         ("%x = arith.shrsi %t, %c1 : i32", KNOWN),
-        ("%x = arith.andi %t, %c1 : i32", KNOWN),
+        ("%x = arith.andi %t, %c1 : i32", "block base + known differences"),
         ("%x = arith.ori %t, %c1 : i32", KNOWN),
         ("%x = arith.muli %n, %t : i32", ROWS),
         ("%x = arith.muli %n, %n : i32", BLOCK_UNIFORM),
@@ -105,6 +105,46 @@ def test_numbers_of_blocks(name: str) -> None:
 )
 def test_arithmetic(text: str, said: str) -> None:
     assert said_last(text) == said
+
+
+SWIZZLED = """
+    %k32 = arith.constant 32 : i32
+    %k16 = arith.constant 16 : i32
+    %k2 = arith.constant 2 : i32
+    %k4 = arith.constant 4 : i32
+    %k3 = arith.constant 3 : i32
+    %k8 = arith.constant 8 : i32
+    %w = arith.divui %t, %k32 : i32
+    %row = arith.remui %t, %k16 : i32
+    %far = arith.muli %w, {factor} : i32
+    %near = arith.muli %row, %k4 : i32
+    %whole = arith.addi %far, %near : i32
+    %some = arith.addi %whole, %k2 : i32
+    %eighth = arith.divui %some, %k8 : i32
+    %back = arith.muli %w, {less} : i32
+    %low = arith.addi %eighth, %back : i32
+    %bits = arith.andi %low, %k3 : i32
+    %x = arith.xori %bits, %near : i32
+"""
+"""As layouts of swizzled tiles are written: a part of the warp's row is added, divided, and taken away again."""
+
+
+def swizzled(factor: int, less: int, block: tuple[int, int, int] = (128, 1, 1)) -> Lanes:
+    constants = {"factor": factor, "less": less}
+    made = "".join(f"%{name} = arith.constant {value} : i32\n" for name, value in constants.items())
+    return last(made + SWIZZLED.format(factor="%factor", less="%less"), block)
+
+
+def test_a_swizzle_keeps_known_distances() -> None:
+    rows = [lane % 16 for lane in range(32)]
+    expected = [((4 * row + 2) // 8 % 4) ^ 4 * row for row in rows]
+    assert swizzled(136, -17).numbers == tuple(expected)
+
+
+@pytest.mark.parametrize(("factor", "less"), [(136, -16), (140, -17), (1 << 30, -(1 << 27))])
+def test_what_does_not_cancel_out_varies(factor: int, less: int) -> None:
+    """Also because it may wrap around."""
+    assert not swizzled(factor, less).known
 
 
 @pytest.mark.parametrize(

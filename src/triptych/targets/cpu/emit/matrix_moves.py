@@ -1,9 +1,10 @@
 """Matrix loads and stores between shared memory and registers: `tile.load_matrix` and `tile.store_matrix`.
 
 A row of a matrix is 16 bytes at the address of one lane: a matrix is loaded and stored row by row, whole. Which of its
-bytes are whose the entries of `matrix_copies` say; here that becomes shuffles of vectors. They are written in place
-where addresses are a known distance apart, and otherwise in a function for all operations that move alike. Registers
-pass between it and its callers through memory, which is where fragments are.
+bytes are whose the entries of `matrix_copies` say; here that becomes shuffles of vectors. They are in a function for
+all operations that move alike: of one address where distances between rows are known, otherwise of one for each row.
+Registers pass between it and its callers through memory, which is where fragments are; registers that go elsewhere,
+from rows known distances apart, are loaded in place.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from triptych.targets.cpu.abi.abi import ALIGNMENT
 from triptych.targets.cpu.emit.collectives import require_whole_warp
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import lane_address, row_address
+from triptych.targets.cpu.emit.mma import table
 from triptych.targets.cpu.emit.values import StackSlot, Vector
 from triptych.targets.cpu.emit.warp import Warp
 
@@ -37,11 +39,11 @@ def load_matrices(warp: Warp, operation: Operation) -> None:
     require_whole_warp(warp, operation)
     (pointer,) = operation.operands
     copy = _instruction(operation)
+    if _fill_fragment(warp, copy, operation):
+        return
     if warp.analysis.at(pointer).known:
         addresses = [lane_address(warp, pointer, lane) for lane in range(copy.count * copy.rows)]
         registers = _load(warp.code, copy, addresses)
-    elif _fill_fragment(warp, copy, operation):
-        return
     else:
         slots = _slots(warp, copy.registers)
         _call_load(warp, copy, pointer, slots, _REGISTER_BYTES)
@@ -90,15 +92,24 @@ def _place(warp: Warp, pointer: Value) -> StackSlot | None:
 
 def _call_load(warp: Warp, copy: MatrixCopy, pointer: Value, rows: Sequence[Value], size: int) -> None:
     """Load registers into memory, cut into rows of elements of so many bytes."""
-    code = warp.code
+    code, known, count = warp.code, warp.analysis.at(pointer), copy.count * copy.rows
+    at_distances = known.fixed
+    given = [warp.vector(pointer)]
+    if at_distances:
+        given = [warp.scalar(pointer), table(warp, (known.offsets or ())[:count])]
 
-    def write(given: Sequence[Value]) -> None:
-        addresses, *targets = given
-        lanes = [code.extract(addresses, lane, "!llvm.ptr") for lane in range(copy.count * copy.rows)]
+    def write(arguments: Sequence[Value]) -> None:
+        address, targets = arguments[0], arguments[len(given) :]
+        if at_distances:
+            distances = [code.load(code.offset(arguments[1], row, "i32"), "i32", 4) for row in range(1, count)]
+            lanes = [address, *(code.offset(address, distance, "i8") for distance in distances)]
+        else:
+            lanes = [code.extract(address, lane, "!llvm.ptr") for lane in range(count)]
         for register, target in zip(_load(code, copy, lanes), targets, strict=True):
             _store_register(code, register, target, size)
 
-    warp.arrays.call(code, f"{copy.name}.to{8 * size}", [warp.vector(pointer), *rows], write)
+    name = f"{copy.name}.to{8 * size}{'.at_distances' if at_distances else ''}"
+    warp.arrays.call(code, name, [*given, *rows], write)
 
 
 def _store_register(code: LaneBuilder, register: Value, target: Value, size: int) -> None:

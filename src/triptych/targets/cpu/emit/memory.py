@@ -17,6 +17,7 @@ from triptych.targets.cpu.emit.serialized_lanes import (
     in_runs,
     is_bytes,
     is_packed,
+    is_regular,
     lane_runs,
     load_in_turn,
     load_rows_in_turn,
@@ -57,7 +58,7 @@ def load(warp: Warp, operation: Operation) -> None:
     elif counted and (store := copied_by(warp, operation, counted)) is not None:
         target = store.operands[1]
         both = min(alignment, access_alignment(store, kind))
-        copy_in_turn(warp, warp.vector(pointer), warp.vector(target), kind, both)
+        copy_in_turn(warp, pointer, target, kind, both)
         warp.done.add(store)
     elif counted:
         warp.set(result, _load_vectors(warp, operation, counted, alignment))
@@ -192,7 +193,7 @@ def gather(warp: Warp, addresses: Value, element: Type, alignment: int) -> Value
 def load_each(warp: Warp, pointer: Value, kind: Type, alignment: int) -> Value:
     """A vector from every lane's own address, lane after lane."""
     code = warp.code
-    if warp.mask is not None or not warp.analysis.at(pointer).known:
+    if warp.mask is not None or not is_regular(warp.analysis.at(pointer)):
         return load_in_turn(warp, warp.vector(pointer), kind, alignment)
     count, element = count_and_element(kind) or (1, kind)
     parts = [code.load(lane_address(warp, pointer, lane), kind, alignment) for lane in range(code.width)]
@@ -203,7 +204,7 @@ def store_each(warp: Warp, packed: Value, pointer: Value, kind: Type, alignment:
     """A vector to every lane's own address."""
     code = warp.code
     count, element = count_and_element(kind) or (1, kind)
-    if warp.mask is not None or not warp.analysis.at(pointer).known:
+    if warp.mask is not None or not is_regular(warp.analysis.at(pointer)):
         store_in_turn(warp, packed, warp.vector(pointer), kind, alignment)
         return
     for lane in range(code.width):

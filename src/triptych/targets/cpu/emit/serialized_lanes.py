@@ -4,8 +4,9 @@ be done at once. Addresses and values wait in memory, where a run-time lane numb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from hashlib import sha256
 from itertools import islice, pairwise
 from string import Template
 from typing import TYPE_CHECKING
@@ -316,14 +317,73 @@ def _row(code: LaneBuilder, slots: Value, number: int, access: LaneAccess) -> Va
     return code.offset(slots, number, code.wide(access.part)) if number else slots
 
 
-def copy_in_turn(warp: Warp, sources: Value, targets: Value, kind: Type, alignment: int) -> None:
-    """What every active lane copies, by one loop: nothing waits in memory between reading and writing."""
-    code, (count, element) = warp.code, count_and_element(kind) or (1, kind)
+def copy_in_turn(warp: Warp, source: Value, target: Value, kind: Type, alignment: int) -> None:
+    """What every active lane copies from one address to another; nothing waits in memory in between."""
+    code = warp.code
     assert warp.mask is not None, "some lanes are masked out"
+    bits = code.bits(warp.mask)
+    if warp.analysis.at(source).known and warp.analysis.at(target).known:
+        _copy_at_distances(warp, source, target, kind, alignment, bits)
+    else:
+        _call_copy(warp, warp.vector(source), warp.vector(target), kind, alignment, bits)
+
+
+def _call_copy(warp: Warp, sources: Value, targets: Value, kind: Type, alignment: int, bits: Value) -> None:
+    """By a loop over the active lanes."""
+    code, (count, element) = warp.code, count_and_element(kind) or (1, kind)
     copy = LaneCopy(8 * byte_size(element), count, alignment, code.width)
     warp.arrays.define(copy_function(copy))
-    given = (sources, targets, code.bits(warp.mask))
-    code.operation("func.call", given, attributes={"callee": code.attribute(f'@"{copy.name}"')})
+    code.operation("func.call", (sources, targets, bits), attributes={"callee": code.attribute(f'@"{copy.name}"')})
+
+
+def _copy_at_distances(warp: Warp, source: Value, target: Value, kind: Type, alignment: int, bits: Value) -> None:
+    """By a function for all copies of lanes that are so far apart; where all are active, no lane is looked for."""
+    code, sides = warp.code, warp.analysis.all((source, target))
+    numbers = [number for lanes in sides for number, _ in lanes.multiples]
+
+    def write(given: Sequence[Value]) -> None:
+        *firsts, mask = given[:3]
+        split = 3 + len(sides[0].multiples)
+        lengths = given[3:split], given[split:]
+        made = code.operation("scf.if", (code.compare("eq", mask, code.constant(-1, mask.type)),), regions=2)
+        before = code.enter(code.append_block(made, 0))
+        for one, other in zip(*map(partial(_addresses, code), firsts, sides, lengths), strict=True):
+            code.store(code.load(one, kind, alignment), other, alignment)
+        code.operation("scf.yield")
+        code.leave(before)
+        before = code.enter(code.append_block(made, 1))
+        sources, targets = map(partial(_address_vector, code), firsts, sides, lengths)
+        _call_copy(warp, sources, targets, kind, alignment, mask)
+        code.operation("scf.yield")
+        code.leave(before)
+
+    apart = [(lanes.offsets, [times for _, times in lanes.multiples]) for lanes in sides]
+    facts = (apart, str(kind), alignment, [str(number.type) for number in numbers])
+    name = f"lanes{code.width}.copy.{sha256(str(facts).encode()).hexdigest()[:16]}"
+    lengths = [warp.scalar(number) for number in numbers]
+    warp.arrays.call(code, name, [warp.scalar(source), warp.scalar(target), bits, *lengths], write)
+
+
+def _addresses(code: LaneBuilder, first: Value, lanes: Lanes, lengths: Sequence[Value]) -> Iterator[Value]:
+    """The address of each lane, from that of lane 0 and the lengths of rows."""
+    begins: dict[tuple[int, ...], Value] = {}
+    for lane, distance in enumerate(lanes.offsets or ()):
+        row = tuple(times[lane] for _, times in lanes.multiples)
+        if row not in begins:
+            begins[row] = first
+            for count, length in ((count, length) for count, length in zip(row, lengths, strict=True) if count):
+                far = code.value("arith.muli", (length, code.constant(count, length.type)), length.type)
+                begins[row] = code.offset(begins[row], far, "i8")
+        yield code.offset(begins[row], distance, "i8") if distance else begins[row]
+
+
+def _address_vector(code: LaneBuilder, first: Value, lanes: Lanes, lengths: Sequence[Value]) -> Value:
+    """The addresses of all lanes."""
+    every = code.offset(first, code.constants(list(lanes.offsets or ()), "i64"), "i8")
+    for (_, times), length in zip(lanes.multiples, lengths, strict=True):
+        rows = (code.broadcast(length, length.type), code.constants(list(times), length.type))
+        every = code.offset(every, code.value("arith.muli", rows, code.wide(length.type)), "i8")
+    return every
 
 
 def is_bytes(element: Type) -> bool:
@@ -421,3 +481,15 @@ def in_runs(known: Lanes, size: int) -> bool:
 def is_packed(known: Lanes, size: int) -> bool:
     """Whether the lanes' parts of so many bytes lie one after the other."""
     return known.has_stride(size)
+
+
+_MOST_STEPS = 4
+
+
+def is_regular(known: Lanes) -> bool:
+    """Whether lanes are known to lie in a simple pattern. Others, as those of a swizzle, take a loop over the lanes:
+    written out they would be as long, at each access, as the function is that all accesses share."""
+    if not known.known:
+        return False
+    steps = {known.distance(lane, lane + 1) for lane in range(len(known.offsets or ()) - 1)}
+    return len(steps) <= _MOST_STEPS

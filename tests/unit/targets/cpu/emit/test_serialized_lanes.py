@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -11,6 +12,7 @@ import pytest
 import triptych as tt
 from tests.unit.cute.array_memory import aligned
 from triptych import cute
+from triptych.cute.runtime import from_dlpack
 
 THREADS, EACH, STEP = 64, 4, 12
 
@@ -52,6 +54,50 @@ def test_active_lanes_copy(count: int, is_shared: bool) -> None:
     compiled(x, y, count)
     np.testing.assert_array_equal(y, expected)
     assert ("lanes32.copy" in compiled.llvm) is is_shared
+
+
+ROW = 8
+"""Threads that copy a row of a matrix whose rows are as long as the run says."""
+
+
+@tt.kernel
+def tile_copied(x: cute.Tensor, y: cute.Tensor, count: tt.Int32) -> None:
+    """Vectors of a tile to swizzled places, by threads below `count`."""
+    thread, _, _ = cute.arch.thread_idx()
+    place = cute.make_layout(EACH)
+    shared = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(EACH * THREADS), byte_alignment=16)
+    shared.fill(-1.0)
+    cute.arch.sync_threads()
+    if thread < count:
+        row, column = thread // ROW, thread % ROW
+        far = row.to(tt.Int64) * x.stride[0]
+        source = cute.make_tensor((x.iterator + far + EACH * column).align(16), place)
+        to = EACH * (thread ^ (row % 4))
+        cute.autovec_copy(source, cute.make_tensor((shared.iterator + to).align(16), place))
+    cute.arch.sync_threads()
+    for i in tt.range_constexpr(EACH):
+        y[thread, i] = shared[EACH * thread + i]
+
+
+@tt.jit
+def run_tile(x: cute.Tensor, y: cute.Tensor, count: tt.Int32) -> None:
+    tile_copied(x, y, count).launch(grid=1, block=THREADS)
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 64])
+def test_whole_warps_copy_known_places_without_looking_for_lanes(count: int) -> None:
+    x = aligned(2 * THREADS * EACH, np.float32).reshape(THREADS // ROW, -1)
+    x[:] = np.arange(x.size).reshape(x.shape)
+    y, expected = np.zeros((THREADS, EACH), np.float32), np.full((THREADS, EACH), -1, np.float32)
+    for thread in range(count):
+        row, column = divmod(thread, ROW)
+        expected[thread ^ (row % 4)] = x[row, EACH * column : EACH * (column + 1)]
+    dynamic = from_dlpack(x, assumed_align=16).mark_compact_shape_dynamic(1, (0, 1), divisibility=4)
+    compiled = tt.compile(run_tile, dynamic, y, tt.Int32(count))
+    compiled(dynamic, y, count)
+    np.testing.assert_array_equal(y, expected)
+    of_two_addresses = r"call void @lanes32\.copy\.[0-9a-f]{16}\(ptr %\d+, ptr %\d+, i32 %\d+, i64 %\d+\)"
+    assert re.search(of_two_addresses, compiled.llvm.replace('"', ""))
 
 
 @tt.kernel
