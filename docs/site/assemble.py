@@ -16,7 +16,7 @@ OUTSIDE = {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributin
 """Pages of the repository that are not below `docs`, and their places on the site."""
 _REPLACED = {"README.md": "index.md", "docs/errors.md": "errors/index.md"}
 """Pages in whose place the site has others."""
-_FENCED = re.compile(r"^(```+|:::+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^(```+|:::+).*?^\1\s*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]+)?(?=\))")
 
 
@@ -75,9 +75,9 @@ def moved_links(text: str, root: Path, source: str, places: Mapping[str, str], t
 
     parts = []
     end = 0
-    for fenced in _FENCED.finditer(text):
-        parts += [_LINK.sub(moved, text[end : fenced.start()]), fenced[0]]
-        end = fenced.end()
+    for code in _CODE.finditer(text):
+        parts += [_LINK.sub(moved, text[end : code.start()]), code[0]]
+        end = code.end()
     return "".join([*parts, _LINK.sub(moved, text[end:])])
 
 

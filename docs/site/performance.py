@@ -214,6 +214,6 @@ def sentence(found: Figures) -> str:
     date = max(found[name]["date"] for name in ("call-overhead", "sass", "cpu-kernels"))
     return _filled(
         f"Measured {date}: a compiled call costs {call} of a bare tvm-ffi call; kernels have {sass} of CuTe DSL's SASS "
-        f"instructions on identical sources, and take {opencl} of the time of Intel's OpenCL on the CPU. "
+        f"instructions, and take {opencl} of the time of Intel's OpenCL on the CPU. "
         "[How, and where we lose](docs/guides/performance.md)."
     )

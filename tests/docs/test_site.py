@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.site import api, first_screen, gallery, reference
+from docs.site import api, badges, first_screen, gallery, reference
 from docs.site.assemble import assemble, moved_links
 from docs.site.links import broken_links
 from docs.site.plain import ENDING, MOST_LINES, listing, plain, publish
@@ -81,7 +81,7 @@ def test_links_follow_what_they_name(tmp_path: Path, source: str, link: str, exp
         "examples/kernels": "gallery/index.md",
         **gallery.places(ROOT),
     }
-    code = f"```python\nx = [f]({link})\n```\n"
+    code = f"`x[f]({link})`\n```python\nx = [f]({link})\n```\n"
     moved = moved_links(f"See [this]({link}).\n{code}", ROOT, source, places, tmp_path)
     assert moved == f"See [this]({expected}).\n{code}"
     if expected.startswith("files/"):
@@ -102,6 +102,13 @@ def test_broken_links_of_the_built_site_are_found(tmp_path: Path) -> None:
 def test_first_screen_shows_what_the_checker_says() -> None:
     written = first_screen.PICTURE.read_text(encoding="utf-8")
     assert written == first_screen.picture(), "run `python -m docs.site.first_screen`"
+
+
+def test_badges_say_what_the_package_says() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for path, text in badges.badges().items():
+        assert path.read_text(encoding="utf-8") == text, "run `python -m docs.site.badges`"
+        assert path.relative_to(ROOT).as_posix() in readme
 
 
 def test_readme_fits_its_length() -> None:
