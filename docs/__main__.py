@@ -8,11 +8,15 @@ HTML of it. Each of its warnings is an error, and nothing is fetched from the ne
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import resource
 import shutil
 import sys
-import time
 from pathlib import Path
 
+import triptych
+from docs.site import notebooks
 from docs.site.assemble import assemble
 from docs.site.links import broken_links
 
@@ -27,23 +31,45 @@ def main() -> int:
     for name, purpose in (("build", "write the site"), ("check-links", "check every link of the site that was built")):
         command = commands.add_parser(name, help=purpose)
         command.add_argument("--folder", type=Path, default=BUILT, help="of the site (default: %(default)s)")
+    commands.choices["build"].add_argument("--fresh", action="store_true", help="execute every notebook again")
+    commands.choices["build"].add_argument("--json", action="store_true", help="print JSON instead of text")
     arguments = parser.parse_args()
-    return build(arguments.folder) if arguments.command == "build" else check_links(arguments.folder)
+    if arguments.command == "check-links":
+        return check_links(arguments.folder)
+    return build(arguments.folder, is_fresh=arguments.fresh, as_json=arguments.json)
 
 
-def build(folder: Path) -> int:
+def build(folder: Path, *, is_fresh: bool = False, as_json: bool = False) -> int:
     """Assemble the pages, make HTML of them, and say what it took."""
     from sphinx.cmd.build import build_main
 
-    began = time.process_time()
     sources, html = folder / "sources", folder / "html"
     shutil.rmtree(sources, ignore_errors=True)
     pages = assemble(ROOT, sources)
+    cache = folder.resolve() / "executed" / notebooks.cache_key(Path(triptych.__file__).parent)
     options = ["--fail-on-warning", "--keep-going", "--quiet", "--doctree-dir", str(folder / "doctrees")]
+    options += ["-D", f"nb_execution_cache_path={cache}"]
+    if is_fresh:
+        options += ["-E", "-D", "nb_execution_mode=force"]
+    # commands in notebooks are those of this environment
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     status: int = build_main(["-b", "html", "-c", str(ROOT / "docs"), *options, str(sources), str(html)])
-    if status == 0:
-        print(f"{pages} pages in {html}, {time.process_time() - began:.0f} CPU seconds")
-    return status
+    problems = list(notebooks.finish(folder, cache)) if status == 0 else []
+    print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+    if status or problems:
+        return 1
+    print(_summary(pages, html, notebooks.times(folder), as_json=as_json))
+    return 0
+
+
+def _summary(pages: int, html: Path, times: dict[str, float], *, as_json: bool) -> str:
+    """What was built, and what it took, kernels of the notebooks included."""
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    cpu = sum(each.ru_utime + each.ru_stime for each in used)
+    if as_json:
+        return json.dumps({"pages": pages, "folder": str(html), "cpu_seconds": cpu, "notebook_seconds": times})
+    rows = [f"{name}: {seconds:.1f} s" for name, seconds in times.items()]
+    return "\n".join([*rows, f"{pages} pages in {html}, {len(times)} notebooks, {cpu:.0f} CPU seconds"])
 
 
 def check_links(folder: Path) -> int:

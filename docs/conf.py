@@ -14,7 +14,7 @@ author = "The Triptych developers"
 copyright = author
 version = release = triptych.__version__
 
-extensions = ["myst_nb", "sphinx_copybutton", "sphinx_design"]
+extensions = ["myst_nb", "sphinx_copybutton", "sphinx_design", "docs.site.notebooks"]
 myst_enable_extensions = ["attrs_inline", "colon_fence"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
@@ -24,7 +24,9 @@ default_role = "code"
 
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_show_tb = True
+nb_execution_timeout = 60
+nb_execution_in_temp = True
 nb_merge_streams = True
 
 html_theme = "furo"

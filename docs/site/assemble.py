@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from docs.site import api, gallery, reference
+from docs.site import api, gallery, notebooks, reference
 
 FOLDERS = {"examples/kernels": "gallery/index.md", "docs/decisions": "decisions/README.md"}
 """Folders that pages link to, and the pages that list what is in them."""
@@ -28,7 +28,9 @@ def assemble(root: Path, target: Path) -> int:
     for source, place in places.items():
         if source.endswith(".md") and source not in _REPLACED:
             text = (root / source).read_text(encoding="utf-8")
-            written[place] = moved_links(text, root, source, places, target)
+            moved = moved_links(text, root, source, places, target)
+            is_notebook = place.startswith(f"{notebooks.FOLDER}/")
+            written[place] = notebooks.with_download(moved, Path(place).stem) if is_notebook else moved
     written |= _listed_decisions(written) | _listed_patterns(written)
     for generator in (api.pages, gallery.pages, reference.pages):
         written |= generator(root)

@@ -39,8 +39,9 @@ def _settings() -> str:
         for setting, *_ in current_settings()
     )
     return (
-        "# Settings\n\nA setting is an environment variable, a name of `tt.settings(...)` around a part of a program, "
-        "or both. `triptych env`\nprints what holds where it is called, and where each value comes from.\n\n"
+        "# Settings\n\nA setting is an environment variable, a name of `triptych.support.config.override(...)` around "
+        "a part of a\nprogram, or both. `triptych env` prints what holds where it is called, and where each "
+        "value comes from.\n\n"
         f"| Variable | Name | Default | Meaning | Also read |\n|---|---|---|---|---|\n{rows}\n"
     )
 

@@ -16,7 +16,8 @@ from tests.contracts.tree import package_files, relative, syntax
 ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GUIDES]
+NOTEBOOKS = sorted((ROOT / "docs" / "learn").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GUIDES, *NOTEBOOKS]
 MOST_WORDS = 2000
 LONG_SENTENCE = 12
 """Words from which on a sentence that stands in two pages is one that should stand in one."""
@@ -85,7 +86,7 @@ def test_messages_are_found_and_docstrings_are_not() -> None:
     assert [each.value for each in messages(ast.parse(program))] == ["a message ", " of it"]
 
 
-@pytest.mark.parametrize("page", [*GUIDES, GLOSSARY], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*GUIDES, *NOTEBOOKS, GLOSSARY], ids=lambda page: page.stem)
 def test_a_page_is_short(page: Path) -> None:
     assert len(page.read_text(encoding="utf-8").split()) <= MOST_WORDS
 
