@@ -12,6 +12,14 @@ from types import ModuleType
 from typing import Any
 
 from triptych.ir.errors import MissingPackageError
+from triptych.workbench.api_entries import (
+    beginning,
+    examples_in,
+    kind_of,
+    own_docstring,
+    public_names,
+    signature_of,
+)
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,6 @@ AREAS = (
 )
 
 EXAMPLES = Path(__file__).with_name("examples")
-_EACH = re.MULTILINE | re.DOTALL
-_BLOCK = re.compile(r"^## `(\w+)`\n\n(```python\n.*?^```(?:\n\n```text\n.*?^```)?)$", _EACH)
-_DESCRIPTORS = (property, staticmethod, classmethod)
 
 
 def pages(root: Path) -> dict[str, str]:
@@ -75,12 +80,8 @@ def pages(root: Path) -> dict[str, str]:
 
 
 def examples() -> dict[str, str]:
-    """The example of each name, by its full name: blocks under the headings of `examples`. The tests run them."""
-    found = {}
-    for page in sorted(EXAMPLES.glob("*.md")):
-        for name, block in _BLOCK.findall(page.read_text(encoding="utf-8")):
-            found[f"{page.stem.replace('-', '.')}.{name}"] = block
-    return found
+    """The example of each name, by its full name. The tests run them."""
+    return examples_in(EXAMPLES)
 
 
 def _page(area: Area, documented: dict[int, str], shown: dict[str, str]) -> str:
@@ -93,33 +94,9 @@ def _page(area: Area, documented: dict[int, str], shown: dict[str, str]) -> str:
             continue
         if len(area.modules) > 1:
             parts.append(f"## `{name}`\n\n{_markdown(inspect.getdoc(module) or '')}\n")
-        parts.append(_beginning(name))
+        parts.append(beginning(EXAMPLES, name))
         parts += [_entry(module, member, value, documented, shown) for member, value in public_names(module)]
     return "\n".join(parts)
-
-
-def _beginning(module: str) -> str:
-    """What the examples of a module begin with: imports, and how they launch kernels."""
-    page = EXAMPLES / f"{module.replace('.', '-')}.md"
-    if not page.is_file():
-        return ""
-    block = re.findall(r"^```python\n.*?^```$", page.read_text(encoding="utf-8"), _EACH)[0]
-    return f"The examples begin with this:\n\n{block}\n"
-
-
-def _is_own(module: ModuleType, name: str) -> bool:
-    """Whether a name is no private one, and not what the module only imports from elsewhere."""
-    origin = getattr(getattr(module, name), "__module__", None)
-    return not name.startswith("_") and (origin is None or origin.startswith("triptych"))
-
-
-def public_names(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """What a module exports, by name. Its own modules have entries of their own."""
-    names = getattr(module, "__all__", None) or [name for name in dir(module) if _is_own(module, name)]
-    for name in sorted(names, key=str.casefold):
-        value = getattr(module, name)
-        if not isinstance(value, ModuleType) and name != "__version__":
-            yield name, value
 
 
 def _entry(module: ModuleType, name: str, value: Any, documented: dict[int, str], shown: dict[str, str]) -> str:
@@ -129,8 +106,8 @@ def _entry(module: ModuleType, name: str, value: Any, documented: dict[int, str]
     if first != full and (inspect.isclass(value) or inspect.isroutine(value)):
         body = f"The same as {{py:obj}}`{first}`." + (f"\n\n{shown[full]}" if full in shown else "")
         return f"````{{py:data}} {full}\n{body}\n````\n"
-    kind, signature = _kind(value)
-    body = _markdown(_own_docstring(value) or "")
+    kind, signature = kind_of(value)
+    body = _markdown(own_docstring(value) or "")
     if full in shown:
         body += f"\n\n{shown[full]}"
     members = "".join(_members(full, value)) if inspect.isclass(value) else ""
@@ -140,43 +117,12 @@ def _entry(module: ModuleType, name: str, value: Any, documented: dict[int, str]
 def _members(full: str, value: type) -> Iterator[str]:
     """Public methods and properties that the class itself defines and explains."""
     for name, member in sorted(vars(value).items()):
-        text = _own_docstring(member)
+        text = own_docstring(member)
         if name.startswith("_") or not text or not text.strip():
             continue
         kind = "property" if isinstance(member, property) else "method"
-        signature = "" if kind == "property" else _signature(getattr(value, name, member))
+        signature = "" if kind == "property" else signature_of(getattr(value, name, member))
         yield f"````{{py:{kind}}} {name}{signature}\n{_markdown(text)}\n````\n\n"
-
-
-def _kind(value: Any) -> tuple[str, str]:
-    if inspect.isclass(value):
-        return ("exception", "") if issubclass(value, BaseException) else ("class", _signature(value))
-    if callable(value) and hasattr(value, "__name__"):
-        return "function", _signature(value)
-    return "data", ""
-
-
-def _own_docstring(value: Any) -> str | None:
-    """Not that of the class of a constant."""
-    text = getattr(value, "__doc__", None)
-    explains_itself = (
-        inspect.isclass(value) or inspect.isroutine(value) or isinstance(value, property | staticmethod | classmethod)
-    )
-    if not explains_itself and text == type(value).__doc__:
-        return None
-    return inspect.cleandoc(text) if isinstance(text, str) else None
-
-
-def _signature(value: Any) -> str:
-    try:
-        signature = inspect.signature(value)
-    except (TypeError, ValueError):
-        return "(...)"
-    parameters = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
-    if parameters and parameters[0].name == "self":
-        parameters = parameters[1:]
-    text = str(inspect.Signature(parameters))
-    return re.sub(r"<[^<>]*(<[^<>]*>)?[^<>]*>", "...", text)
 
 
 def _markdown(text: str) -> str:

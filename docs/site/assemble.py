@@ -16,6 +16,8 @@ OUTSIDE = {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributin
 """Pages of the repository that are not below `docs`, and their places on the site."""
 _REPLACED = {"README.md": "index.md", "docs/errors.md": "errors/index.md"}
 """Pages in whose place the site has others."""
+_NO_PAGES = (api.EXAMPLES.name, "skill")
+"""Folders below `docs` whose files are parts of other pages, or of what `triptych skill` installs."""
 _CODE = re.compile(r"^(```+|:::+).*?^\1\s*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]+)?(?=\))")
 
@@ -59,7 +61,7 @@ def _listed_patterns(written: Mapping[str, str]) -> dict[str, str]:
 
 
 def _pages(root: Path) -> Iterator[Path]:
-    yield from (page for page in sorted((root / "docs").rglob("*.md")) if page.parent != api.EXAMPLES)
+    yield from (page for page in sorted((root / "docs").rglob("*.md")) if page.parent.name not in _NO_PAGES)
 
 
 def moved_links(text: str, root: Path, source: str, places: Mapping[str, str], target: Path) -> str:

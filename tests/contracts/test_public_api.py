@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.site import api
+from triptych.workbench.api_entries import public_names
 
 PROMISED = Path(__file__).with_name("public_api.txt")
 NEEDS_TORCH = {"triptych.torch"}
@@ -20,7 +21,7 @@ def present() -> dict[str, list[str]]:
     return {
         f"{name}.{member}": _parameters(value)
         for name in MODULES
-        for member, value in api.public_names(importlib.import_module(name))
+        for member, value in public_names(importlib.import_module(name))
     }
 
 

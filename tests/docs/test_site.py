@@ -15,6 +15,7 @@ from docs.site import api, badges, first_screen, gallery, reference
 from docs.site.assemble import assemble, moved_links
 from docs.site.links import broken_links
 from docs.site.plain import ENDING, MOST_LINES, listing, plain, publish
+from triptych.workbench.api_entries import public_names
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS_TORCH = {"triptych.torch"}
@@ -126,7 +127,7 @@ def test_each_error_has_a_page() -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_introspection_of_every_public_name(name: str) -> None:
     """`help`, `inspect` and completion ask for every attribute, and expect AttributeError where there is none."""
-    for member, value in api.public_names(importlib.import_module(name)):
+    for member, value in public_names(importlib.import_module(name)):
         inspect.getmembers(value)
         hasattr(value, "mlir_type")
         if inspect.isclass(value) or inspect.isroutine(value):
@@ -139,7 +140,7 @@ FEWEST_EXAMPLES = 528
 
 
 def test_examples_belong_to_public_names() -> None:
-    names = {f"{name}.{member}" for name in MODULES for member, _ in api.public_names(importlib.import_module(name))}
+    names = {f"{name}.{member}" for name in MODULES for member, _ in public_names(importlib.import_module(name))}
     found = api.examples()
     assert set(found) <= names
     assert all(name.rpartition(".")[2] in block for name, block in found.items())
@@ -152,7 +153,7 @@ def test_public_names_explain_themselves() -> None:
     silent = [
         f"{name}.{member}"
         for name in MODULES
-        for member, value in api.public_names(importlib.import_module(name))
+        for member, value in public_names(importlib.import_module(name))
         if not (value.__doc__ or "").strip()
     ]
     assert len(silent) <= MOST_WITHOUT_A_DOCSTRING, silent

@@ -35,6 +35,7 @@ from triptych.workbench.commands.errors_page import PAGE, catalogue, schema, wri
 from triptych.workbench.commands.layouts import LayoutRequest, show_layout
 from triptych.workbench.commands.run import RunRequest, run
 from triptych.workbench.commands.show import ALL, BEGINNINGS, RESOURCES, STAGES, show
+from triptych.workbench.commands.skill import install_skill
 from triptych.workbench.commands.workbench import WORKBENCH, add_workbench
 
 # `triptych env`: every setting, its value, and where the value came from.
@@ -176,6 +177,8 @@ def _run(arguments: argparse.Namespace) -> str:
             return list_examples(as_json=arguments.json)
         case "examples":
             return copy_examples(arguments.names, arguments.to)
+        case "skill":
+            return install_skill(arguments.folder)
         case "coverage":
             return coverage(arguments.paths, as_json=arguments.json)
         case "layout":
@@ -220,17 +223,13 @@ def parser_with_commands() -> tuple[CommandLine, dict[str, argparse.ArgumentPars
     )
     command.add_argument("--width", type=count, metavar="N", help="columns to use (default: those of the terminal)")
 
-    command = add_page(commands, "errors", listing)
-    command.add_argument("code", nargs="?", help="as TT0203")
-    command.add_argument(
-        "--page", nargs="?", const=PAGE, type=Path, metavar="FILE", help=f"write the catalogue to {PAGE}"
-    )
-
-    command.add_argument("--schema", action="store_true", help="print the JSON Schema of what --json prints")
+    _add_errors(add_page(commands, "errors", listing))
 
     command = add_page(commands, "docs", listing)
     command.add_argument("words", nargs="*", metavar="WORD", help="of a question; without any, the pages are listed")
     _add_examples(add_page(commands, "examples"), listing)
+
+    _add_skill(add_page(commands, "skill"))
 
     _add_run(add_page(commands, "run"))
 
@@ -251,6 +250,21 @@ def parser_with_commands() -> tuple[CommandLine, dict[str, argparse.ArgumentPars
 
     add_page(commands, "env", listing)
     return parser, dict(commands.choices)
+
+
+def _add_errors(command: argparse.ArgumentParser) -> None:
+    command.add_argument("code", nargs="?", help="as TT0203")
+    command.add_argument(
+        "--page", nargs="?", const=PAGE, type=Path, metavar="FILE", help=f"write the catalogue to {PAGE}"
+    )
+
+    command.add_argument("--schema", action="store_true", help="print the JSON Schema of what --json prints")
+
+
+def _add_skill(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    install = add_page(actions, "skill install")
+    install.add_argument("folder", type=Path, metavar="DIR", help="where an assistant looks for skills")
 
 
 def _add_examples(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:

@@ -137,6 +137,16 @@ PAGES: Mapping[str, Page] = {
         (("triptych examples copy softmax gemm --to kernels", "two of them"), ("triptych examples copy", "all")),
         ("examples list", "verify"),
     ),
+    "skill": Page(
+        "Install a skill for coding assistants: how to write, verify and measure kernels with this version.",
+        (("triptych skill install .claude/skills", "into the folder triptych there"),),
+        ("docs", "examples"),
+    ),
+    "skill install": Page(
+        "Write the skill into a folder: instructions, references from the guides, two scripts.",
+        (("triptych skill install .claude/skills", "an older one there is replaced"),),
+        ("docs", "examples copy"),
+    ),
     "run": Page(
         "Run a program that is written for the public CuTe DSL, unchanged, without a GPU.",
         (
