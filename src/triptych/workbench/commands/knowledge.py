@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.support.forking import import_late
+from triptych.support.tracebacks import in_one_line
 from triptych.support.wording import did_you_mean
 from triptych.workbench.commands.command_line import add_page
 from triptych.workbench.errors import FolderError
@@ -114,8 +115,11 @@ def _checked(page: KnowledgePage, update: bool, measure: bool) -> list[str]:
     evidence: Any = import_late("triptych.workbench.knowledge.evidence")  # NumPy, only where it is needed
     wrong: list[str] = []
     if page.script.is_file():
-        with progress(page.name):
-            made: dict[str, str] = evidence.tables(page, measure=measure and update)
+        try:
+            with progress(page.name):
+                made: dict[str, str] = evidence.tables(page, measure=measure and update)
+        except Exception as error:  # of a page's own code
+            return [*knowledge.problems(page), f"its code or its script fails: {in_one_line(error)}"]
         different = {kind: table for kind, table in made.items() if page.tables[kind] != table}
         if different and update:
             text = page.text

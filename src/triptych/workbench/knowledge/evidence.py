@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import tempfile
 import time
 from collections import Counter
@@ -19,7 +20,8 @@ from types import ModuleType
 from typing import TypeAlias
 
 from triptych.driver.listeners import COMPILE_LISTENERS
-from triptych.ptxsim.counting import CountedLaunch
+from triptych.ptxsim.counting import WORD, CountedLaunch
+from triptych.ptxsim.reading import TYPE_BYTES, Instruction, Kernel
 from triptych.sanitizer.checkers import DEFAULT
 from triptych.sanitizer.finding_errors import error_of
 from triptych.sanitizer.findings import collecting
@@ -54,6 +56,9 @@ _SUMS = {
 }
 """Columns that are sums over all blocks, and their counts."""
 _SECONDS = 2.0
+_REGISTER = re.compile(r"%[a-z]+\d+")
+_JUMPS = ("bra", "brx", "ret", "exit", "trap")
+_WRITE_NOTHING = (*_JUMPS, "st", "red", "bar", "barrier", "cp", "fence", "membar", "prefetch", "wgmma", "mbarrier")
 
 
 def counts(launches: Mapping[str, Launch], columns: Sequence[str], arch: str = "sm_80") -> Rows:
@@ -76,8 +81,12 @@ def _count(launches: Sequence[CountedLaunch], column: str, arch: str) -> int:
         return max(each.shared_bytes for each in launches)
     if column == "blocks on an SM":
         return min(fit.blocks for each in launches for fit in fits(each, {}) if fit.architecture == arch)
+    if column == "warp instructions of the longest block":
+        return max(sum(one.issued for one in block.counts.values()) for each in launches for block in each.blocks)
     if column == "PTX instructions":
         return sum(len(each.kernel.instructions) for each in launches)
+    if column == "live registers":
+        return max(live_registers(each.kernel) for each in launches)
     total = 0
     for each in launches:
         if column in _SUMS:
@@ -89,6 +98,45 @@ def _count(launches: Sequence[CountedLaunch], column: str, arch: str) -> int:
                 kinds += block
             total += each.alike * kinds[column]
     return total
+
+
+def live_registers(kernel: Kernel) -> int:
+    """Registers of 32 bits that are live at once, at most, in the order of the PTX; predicates are not counted."""
+    code = kernel.instructions
+    defined, used = zip(*map(_registers, code), strict=True)
+    live: list[set[str]] = [set() for _ in range(len(code) + 1)]
+    changes = True
+    while changes:
+        changes = False
+        for place in reversed(range(len(code))):
+            after = set().union(*(live[target] for target in _next_places(kernel, place)))
+            now = (after - defined[place]) | used[place]
+            changes |= now != live[place]
+            live[place] = now
+    return max(sum(_words(kernel, name) for name in names) for names in live)
+
+
+def _registers(instruction: Instruction) -> tuple[set[str], set[str]]:
+    """What an instruction writes for certain, and what it reads."""
+    writes = instruction.name not in _WRITE_NOTHING
+    target = instruction.operands[0] if writes and instruction.operands else ""
+    defined = set(_REGISTER.findall(target)) if not instruction.guard else set()
+    rest = instruction.operands[1:] if writes else instruction.operands
+    return defined, {name for text in (*rest, instruction.guard) for name in _REGISTER.findall(text)}
+
+
+def _next_places(kernel: Kernel, place: int) -> list[int]:
+    instruction = kernel.instructions[place]
+    if instruction.name not in _JUMPS:
+        return [place + 1]
+    names = kernel.tables.get(instruction.operands[-1], [instruction.operands[-1]]) if instruction.operands else []
+    targets = [kernel.labels[name] for name in names if name in kernel.labels]
+    return [*targets, place + 1] if instruction.guard else targets
+
+
+def _words(kernel: Kernel, name: str) -> int:
+    kind = kernel.registers.get(name) or kernel.registers[name.rstrip("0123456789")]
+    return 0 if kind == "pred" else -(-TYPE_BYTES[kind] // WORD)
 
 
 def findings(launches: Mapping[str, Launch]) -> Rows:
