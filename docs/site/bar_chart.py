@@ -45,7 +45,7 @@ def svg(chart: Chart) -> str:
     """The chart as a picture of its own."""
     series = list(dict.fromkeys(name for group in chart.bars.values() for name in group))
     longest = max(value for group in chart.bars.values() for value in group.values())
-    end = min(longest, chart.limit or longest)
+    end = max(min(longest, chart.limit or longest), chart.line or 0.0)
     label = max(map(len, chart.bars)) * _LETTER + _EDGE
     height, parts = float(_EDGE + _ROW), [_text(_EDGE, _EDGE + 8, chart.title, "title")]
     if len(series) > 1:

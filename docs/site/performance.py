@@ -66,7 +66,8 @@ SECTIONS = {
         "Compiling for the CPU, cold and from the store",
         "Processor time. *Whole process* counts from the start of Python to the first result; the other bars count one "
         "`tt.compile`. With an empty store everything is traced, lowered and compiled by LLVM. A later process finds "
-        "it in the [store](compiled-once.md) and loads neither MLIR nor LLVM.",
+        "the machine code in the [store](compiled-once.md). Of saxpy the whole program is stored, so that neither MLIR "
+        "nor LLVM is loaded; the examples call constructors while they are traced, so they are traced again.",
         "Compiling for the CPU, seconds of processor time",
         unit=" s",
     ),
@@ -214,6 +215,6 @@ def sentence(found: Figures) -> str:
     date = max(found[name]["date"] for name in ("call-overhead", "sass", "cpu-kernels"))
     return _filled(
         f"Measured {date}: a compiled call costs {call} of a bare tvm-ffi call; kernels have {sass} of CuTe DSL's SASS "
-        f"instructions, and take {opencl} of the time of Intel's OpenCL on the CPU. "
+        f"instructions, and {opencl} of the CPU time of Intel's OpenCL. "
         "[How, and where we lose](docs/guides/performance.md)."
     )

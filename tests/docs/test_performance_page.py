@@ -53,3 +53,9 @@ def test_bars_are_as_long_as_their_numbers_and_cut_at_the_limit() -> None:
     assert [float(bar.get("width", "")) for bar in bars] == [95.0, 190.0, 380.0]
     said = [each.text for each in tree.iter("{http://www.w3.org/2000/svg}text")]
     assert {"1.00", "2.00", "… 8.00", "b & c", "equal"} <= set(said)
+
+
+def test_the_line_of_equality_is_inside_even_if_all_bars_are_shorter() -> None:
+    tree = ET.fromstring(svg(Chart("t", {"a": {"x": 0.5}}, line=1.0)))
+    (line,) = tree.iter("{http://www.w3.org/2000/svg}line")
+    assert float(line.get("x1", "")) < float(tree.get("width", ""))
