@@ -95,8 +95,8 @@ def _linked(link: re.Match[str]) -> str:
     if link["mark"]:
         return ""
     page = Path(link["target"]).stem
-    home = next((name for name, pages in GUIDES.items() if page in pages.replace("../", "").split()), "")
-    return f"[{link['text']}]({home}.md)" if home else link["text"]
+    reference = next((name for name, pages in GUIDES.items() if page in pages.replace("../", "").split()), "")
+    return f"[{link['text']}]({reference}.md)" if reference else link["text"]
 
 
 def _outside_code(text: str) -> str:
