@@ -7,6 +7,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from benchmarks import report, report_sections
+from benchmarks.rows import Row
 
 from docs.site import performance
 from docs.site.bar_chart import Chart, number, svg
@@ -59,3 +61,29 @@ def test_the_line_of_equality_is_inside_even_if_all_bars_are_shorter() -> None:
     tree = ET.fromstring(svg(Chart("t", {"a": {"x": 0.5}}, line=1.0)))
     (line,) = tree.iter("{http://www.w3.org/2000/svg}line")
     assert float(line.get("x1", "")) < float(tree.get("width", ""))
+
+
+def test_every_section_has_a_measurement_and_versions() -> None:
+    measured = [*report_sections.SECTIONS, *report_sections.ON_PUBLIC_EXAMPLES]
+    assert sorted(measured) == sorted(performance.SECTIONS) == sorted(report.PACKAGES)
+
+
+def test_what_is_missing_is_said_before_anything_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "runtime", lambda: None)
+    assert report.missing(["call-overhead"], None) == ""
+    assert "--public FOLDER" in report.missing(["sass"], None)
+    assert "--public FOLDER" in report.missing(["sass"], tmp_path)
+    (tmp_path / "cute").mkdir()
+    assert report.missing(["sass"], tmp_path) == ""
+    assert "pip install pyopencl" in report.missing(["cpu-kernels"], None)
+
+
+def test_bars_are_chosen_from_rows_of_a_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        Row("kernels: softmax: time / NumPy", 0.5, "times"),
+        Row("kernels: softmax: time / OpenCL, int indices", 0.25, "times"),
+        Row("kernels: softmax: time / OpenCL, size_t indices", 0.3, "times"),
+        Row("kernels: softmax: load average", 9.0, "processes"),
+    ]
+    monkeypatch.setattr(report_sections, "rows_of", lambda name: rows)
+    assert report_sections.cpu_kernels() == {"softmax": {"time / NumPy": 0.5, "time / OpenCL": 0.25}}
