@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import triptych
 from docs.site import api, badges, first_screen, gallery, reference
 from docs.site.assemble import assemble, moved_links
 from docs.site.links import broken_links
@@ -116,6 +117,14 @@ def test_readme_fits_its_length() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 150
     assert lines.index("## First kernel") <= 25
+
+
+def test_changelog_is_for_readers() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 60
+    assert re.search(rf"^## {re.escape(triptych.__version__)} - \d{{4}}-\d\d-\d\d$", text, re.MULTILINE)
+    headings = set(re.findall(r"^### (.+)$", text, re.MULTILINE))
+    assert headings <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security", "Known limits", "Tested with"}
 
 
 def test_each_error_has_a_page() -> None:
