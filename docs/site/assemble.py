@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from docs.site import api, gallery, notebooks, reference
+from docs.site import api, cards, gallery, notebooks, reference
 
 FOLDERS = {"examples/kernels": "gallery/index.md", "docs/decisions": "decisions/README.md"}
 """Folders that pages link to, and the pages that list what is in them."""
@@ -24,6 +24,15 @@ _LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s#:]+)(?P<fragment>#[^)\s]+)?(?=\))")
 
 def assemble(root: Path, target: Path) -> int:
     """Write the sources of the site below `target`; how many pages there are."""
+    written = repository_pages(root, target)
+    for generator in (api.pages, gallery.pages, reference.pages):
+        written |= generator(root)
+    write(written | cards.pictures() | gallery.pictures(root), target)
+    return len(written)
+
+
+def repository_pages(root: Path, target: Path) -> dict[str, str]:
+    """The pages that somebody wrote, by their places, links moved; what else they link to is copied."""
     places = {page.relative_to(root).as_posix(): page.relative_to(root / "docs").as_posix() for page in _pages(root)}
     places |= OUTSIDE | FOLDERS | gallery.places(root) | _REPLACED
     written: dict[str, str] = {}
@@ -33,14 +42,15 @@ def assemble(root: Path, target: Path) -> int:
             moved = moved_links(text, root, source, places, target)
             is_notebook = place.startswith(f"{notebooks.FOLDER}/")
             written[place] = notebooks.with_download(moved, Path(place).stem) if is_notebook else moved
-    written |= _listed_decisions(written) | _listed_patterns(written)
-    for generator in (api.pages, gallery.pages, reference.pages):
-        written |= generator(root)
-    for place, text in written.items():
+    return written | _listed_decisions(written) | _listed_patterns(written)
+
+
+def write(files: Mapping[str, str], target: Path) -> None:
+    """Texts at their places below a folder."""
+    for place, text in files.items():
         path = target / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return len(written)
 
 
 def _listed_decisions(written: Mapping[str, str]) -> dict[str, str]:

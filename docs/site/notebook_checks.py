@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from docs.site.names import unknown_names
-
 _QUIET = re.compile(r"`[^`]*`|\]\([^)]*\)|<[^>]*>|^#+ \d+\.", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.,-])\d+(?:[.,]\d+)*(?![\w])")
 _PROMISE = re.compile(r"print\(.*\)\s+# (.+)$", re.MULTILINE)
@@ -31,7 +29,6 @@ def problems(notebook: Mapping[str, Any]) -> Iterator[str]:
         for promise in _PROMISE.findall("".join(cell["source"])):
             if promise.strip() not in lines:
                 yield f"no line of the output is {promise.strip()!r}, as a comment says"
-    yield from (f"there is no {name}" for name in unknown_names(prose))
 
 
 def printed(cell: Mapping[str, Any]) -> str:

@@ -35,7 +35,7 @@ def with_download(text: str, name: str) -> str:
     """A page with a link to its notebook below its title."""
     title = re.search(r"^# .*\n", text, re.MULTILINE)
     assert title is not None, f"{name} has no title"
-    line = f'\n<a class="download" href="{name}.ipynb" download>Load this notebook down</a>\n'
+    line = f'\n<a class="download" href="{name}.ipynb" download>Download this notebook</a>\n'
     return text[: title.end()] + line + text[title.end() :]
 
 

@@ -21,6 +21,7 @@ _FENCED = re.compile(r"^(```+).*?^\1\s*$", _EACH)
 _OPTIONS = r"(?P<options>(?::[^\n]*\n)*)\s*"
 _TOCTREE = re.compile(rf"^```\{{toctree\}}\n{_OPTIONS}(?P<pages>.*?)^```\n+", _EACH)
 _CARD = re.compile(rf"^:::\{{grid-item-card\}} (?P<title>[^\n]+)\n{_OPTIONS}(?P<text>.*?)\n:::$", _EACH)
+_TAB = re.compile(r"^:::\{tab-item\} (?P<title>[^\n]+)\n(?P<text>.*?)\n:::$", _EACH)
 _GRID = re.compile(r"^::::.*\n(?::.*\n)*", re.MULTILINE)
 _OBJECT = re.compile(r"^(?P<fence>`{4,})\{py:\w+\} (?P<signature>.+)$", re.MULTILINE)
 _OBJECT_END = re.compile(r"^`{4,}$\n?", re.MULTILINE)
@@ -34,7 +35,7 @@ _NO_PROSE = ("#", "|", "!", ":", "-", "<", "    ")
 def plain(text: str, linked: Callable[[str], str] = lambda page: page + ENDING) -> str:
     """A page of the site's sources as Markdown that needs no Sphinx; `linked` says where a page is for its reader."""
     text = _TOCTREE.sub("", _FRONT.sub("", text))
-    text = _CARD.sub(_linked_card, text)
+    text = _TAB.sub(r"### \g<title>\n\n\g<text>\n", _CARD.sub(_linked_card, text))
     text = _OBJECT.sub(lambda found: f"{'#' * (8 - len(found['fence']))} `{found['signature']}`\n", _GRID.sub("", text))
     text = _CELL.sub("```python\n", _ROLE.sub("", _OBJECT_END.sub("", text)))
     text = _LINK.sub(lambda link: linked(link["page"]) + (link["fragment"] or ""), text)
