@@ -190,13 +190,10 @@ def compared(calls: Mapping[str, Launch], before: Mapping[str, Launch] | None = 
         both = (prepare.get(base, _nothing), prepare.get(name, _nothing)) if prepare else None
         found = in_turns(first, call, clock, _SECONDS, before=both)
         ratio, low, high = (math.exp(x) for x in (found.ratio.estimate, found.ratio.low, found.ratio.high))
-        if not rows:
-            rows.append({"version": base, "time": time_text(_median(found.first)), "ratio": "", "interval": ""})
-            rows[0]["verdict"] = ""
-        interval = f"{low:.2f} to {high:.2f}"
-        time_of = time_text(_median(found.second))
-        rows.append({"version": name, "time": time_of, "ratio": f"{ratio:.2f}", "interval": interval})
-        rows[-1]["verdict"] = found.verdict
+        times = [time_text(_median(samples)) for samples in (found.second, found.first)]
+        figures = (*times, f"{ratio:.2f}", f"{low:.2f} to {high:.2f}", found.verdict)
+        heads = ("time", f"time of: {base}", "ratio", "interval", "verdict")
+        rows.append({"version": name, **dict(zip(heads, figures, strict=True))})
     return rows
 
 
