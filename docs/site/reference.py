@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from triptych.support.config import current_settings
+from triptych.support.errors import TriptychError
 from triptych.workbench.commands.cli import parser_with_commands
-from triptych.workbench.commands.errors_page import entry, errors, reason
+from triptych.workbench.commands.errors_page import PROGRAMS, entry, errors, program, reason
 
 LISTED = "---\norphan: true\n---\n\n"
 """Before a page that its index lists: hundreds of them in the side bar of every page would hide the others."""
+
+_PROGRAM = re.compile(r"^```python\n.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def pages(root: Path) -> dict[str, str]:
@@ -29,7 +33,13 @@ def _errors() -> dict[str, str]:
         "as `errors/errors.schema.json`.\n\n"
         f"| Code | Class | Meaning |\n|---|---|---|\n{rows}\n"
     )
-    return {"errors/index.md": index} | {f"errors/{error.code}.md": LISTED + entry(error)[1:] for error in found}
+    return {"errors/index.md": index} | {f"errors/{error.code}.md": LISTED + _error(error) for error in found}
+
+
+def _error(error: type[TriptychError]) -> str:
+    """The entry of the catalogue with its programs whole, so that they run when they are copied."""
+    programs = iter(program(error, which).read_text(encoding="utf-8") for which in PROGRAMS)
+    return _PROGRAM.sub(lambda _: f"```python\n{next(programs)}```", entry(error)[1:])
 
 
 def _settings() -> str:

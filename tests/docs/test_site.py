@@ -130,6 +130,7 @@ def test_changelog_is_for_readers() -> None:
 def test_each_error_has_a_page() -> None:
     pages = reference.pages(ROOT)
     assert "errors/TT0101.md" in pages
+    assert pages["errors/TT0630.md"].count("\nimport triptych as tt\n") == 2, "programs are whole"
     assert all(f"[{Path(page).stem}]" in pages["errors/index.md"] for page in pages if page.startswith("errors/TT"))
 
 
