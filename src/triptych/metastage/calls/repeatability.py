@@ -14,9 +14,18 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import MISSING
 from enum import Enum
 from functools import partial, update_wrapper, wraps
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, MethodWrapperType, ModuleType
+from inspect import getattr_static, isdatadescriptor, ismemberdescriptor
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 
 from triptych.metastage.trace import effects, locations
@@ -164,7 +173,7 @@ def note_call(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[s
         _note_modules(trace, function.__name__, args)
     if trace.unrepeatable:
         return
-    if not effects.answers_alike(function):
+    if not effects.answers_alike(function) and not _only_fills_fields(function, args):
         unrepeatable(trace, f"`{name}` is called while tracing, and may answer otherwise in another process")
     elif any(_is_called_unseen(function, value) for value in (*args, *kwargs.values())):
         unrepeatable(trace, f"`{name}` calls what it is given, which tracing does not see")
@@ -172,6 +181,33 @@ def note_call(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[s
         given = (owner, *args, *kwargs.values()) if owner is not None else (*args, *kwargs.values())
         if _holds_set(given):
             unrepeatable(trace, _ORDER)
+
+
+_GENERATED = "<string>"
+"""The file of functions that `dataclasses` and `collections` write."""
+_FACTORIES = (MISSING, list, dict, tuple, set, frozenset)
+"""What gives a field its default without code of a program."""
+
+
+def _only_fills_fields(function: object, args: tuple[Any, ...]) -> bool:
+    """Whether a call is the constructor that Python writes for a dataclass or a named tuple, and calls nothing else."""
+    if isinstance(function, type):
+        made_by: Any = function.__new__
+        plain = issubclass(function, tuple) and function.__init__ is object.__init__
+        return plain and isinstance(made_by, FunctionType) and made_by.__code__.co_filename == _GENERATED
+    if getattr(function, "__name__", "") != "__init__" or not isinstance(function, FunctionType) or not args:
+        return False
+    kind = type(args[0])
+    fields: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
+    if function.__code__.co_filename != _GENERATED or not fields or getattr_static(kind, "__post_init__", None):
+        return False
+    sets_plainly = kind.__dataclass_params__.frozen or getattr_static(kind, "__setattr__") is object.__setattr__
+    places = [getattr_static(kind, name, None) for name in fields]
+    return (
+        bool(sets_plainly)
+        and all(ismemberdescriptor(place) or not isdatadescriptor(place) for place in places)
+        and all(field.default_factory in _FACTORIES for field in fields.values())
+    )
 
 
 def _walks(function: Any, owner: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

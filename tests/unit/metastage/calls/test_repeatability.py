@@ -31,6 +31,33 @@ class Thing:
     def __eq__(self, other): return self is other
     def __hash__(self): return hash("thing")
 THING, SENTINEL = Thing(), object()
+Pair = collections.namedtuple("Pair", "a b")
+class Longer(Pair): pass
+class Made(Pair):
+    def __new__(cls, a): return super().__new__(cls, a, 2)
+@dataclasses.dataclass(frozen=True)
+class Frozen: value: object; more: int = 3
+@dataclasses.dataclass(slots=True)
+class Slotted: value: object; more: list = dataclasses.field(default_factory=list)
+@dataclasses.dataclass
+class Checked:
+    value: object
+    def __post_init__(self): self.more = hash("a")
+@dataclasses.dataclass
+class Asking: value: object; more: int = dataclasses.field(default_factory=lambda: hash("a"))
+@dataclasses.dataclass
+class Watching:
+    value: object
+    def __setattr__(self, name, value): object.__setattr__(self, name, hash("a") % 7)
+@dataclasses.dataclass
+class Described:
+    value: object
+    @property
+    def more(self): return 1
+    @more.setter
+    def more(self, given): self.given = hash("a")
+    __annotations__["more"] = int
+Described = dataclasses.dataclass(Described)
 LIST, TABLE, QUEUE, ARRAY, STEPS = [3, 1, 2], {}, collections.deque([1]), np.arange(3), iter([1, 2, 3])
 """
 
@@ -75,9 +102,19 @@ copy.copy(LIST)
 x += sum(map(lambda n: n + 1, LIST))
 x += sorted(LIST, key=lambda n: -n)[0]
 dict.fromkeys(LIST)
+x += Pair(x, 1).a
+x += Longer(b=1, a=x).a
+x += Frozen(x).value
+x += Slotted(x).value + len(Slotted(x).more)
+x += dataclasses.replace(Frozen(x), more=4).value
 """
 
 PROCESS = {
+    "x += Made(x).a": ANSWERS,
+    "x += Checked(x).value": ANSWERS,
+    "x += Asking(x).value": ANSWERS,
+    "x += Watching(x).value": ANSWERS,
+    "x += Described(x).value": ANSWERS,
     "x += hash('a') % 7": ANSWERS,
     "x += 'a'.__hash__() % 7": ANSWERS,
     "x += id(THING) % 7": ANSWERS,
