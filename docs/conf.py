@@ -7,7 +7,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 import triptych
-from docs.site.plain import publish
+from docs.site import plain, search
 
 project = "Triptych"
 author = "The Triptych developers"
@@ -42,10 +42,18 @@ toc_object_entries = False  # names of the API would be most of every side bar
 
 
 def setup(app: Sphinx) -> None:
-    """Pages as Markdown are written when those as HTML are."""
-    app.connect("build-finished", _publish_plain)
+    """Pages as Markdown, and the data of the search, are written when pages as HTML are."""
+    app.connect("build-finished", _publish)
+    app.connect("html-page-context", _search_scripts)
 
 
-def _publish_plain(app: Sphinx, error: Exception | None) -> None:
+def _publish(app: Sphinx, error: Exception | None) -> None:
     if error is None:
-        publish(Path(app.srcdir), Path(app.outdir))
+        plain.publish(Path(app.srcdir), Path(app.outdir))
+        search.publish(Path(app.srcdir), Path(app.outdir))
+
+
+def _search_scripts(app: Sphinx, page: str, *_: object) -> None:
+    if page == "search":
+        app.add_js_file(search.DATA)
+        app.add_js_file(search.SCRIPT)

@@ -25,20 +25,20 @@ from triptych.workbench.installed_files import examples_folder
 SHOWN = 3
 _INDEX = "index.md"
 """Links to all pages, and says nothing itself."""
-_HEADING_WEIGHT = 4
-_SATURATION, _LENGTH = 1.2, 0.6
-_WORD = re.compile(r"[a-z_][a-z0-9_]*|\d+")
+HEADING_WEIGHT = 4
+SATURATION, LENGTH = 1.2, 0.6
+WORD = re.compile(r"[a-z_][a-z0-9_]*|\d+")
 _HEADING = re.compile(r"^(#{1,4}) (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-_ENDINGS = re.compile(r"(?<=[a-z]{3})(ing|ed|es|s|e)$")
-_EMPTY = frozenset(
-    _WORD.findall(
+ENDINGS = re.compile(r"(?<=[a-z]{3})(ing|ed|es|s|e)$")
+EMPTY = frozenset(
+    WORD.findall(
         "a an and are as at be but by can cannot do does for from get has have how i if in into is it its me my not of "
         "on one or so than that the their them then there this to use was what when where which who why will with "
         "without you your"
     )
 )
-_SAME = {
+SAME = {
     **dict.fromkeys(("deadlock", "stuck", "stall"), "hang"),
     **dict.fromkeys(("segfault", "crash", "crashed"), "sigsegv"),
     **dict.fromkeys(("jit", "recompile", "recompiling"), "compile"),
@@ -75,14 +75,14 @@ def sections() -> list[Section]:
     below = (sorted((folder / name).rglob("*.md")) for name in ("guides", "knowledge"))
     pages = [*chain.from_iterable(below), *sorted(folder.glob("*.md"))]
     names = [name for page in pages if (name := page.relative_to(folder).as_posix()) != _INDEX]
-    return [section for name in names for section in _sections(name, folder / name)]
+    return [section for name in names for section in sections_of(name, (folder / name).read_text(encoding="utf-8"))]
 
 
-def _sections(name: str, page: Path) -> Iterator[Section]:
-    text = page.read_text(encoding="utf-8")
+def sections_of(name: str, text: str) -> Iterator[Section]:
+    """Those of one page; a page without a heading has none."""
     code = [match.span() for match in _FENCE.finditer(text)]
     headings = [m for m in _HEADING.finditer(text) if not any(start <= m.start() < end for start, end in code)]
-    above = headings[0][2]
+    above = headings[0][2] if headings else ""
     for number, heading in enumerate(headings):
         end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
         title = heading[2] if number == 0 or name == "errors.md" else f"{above}: {heading[2]}"
@@ -94,16 +94,16 @@ def found(question: str, count: int = SHOWN) -> list[Section]:
     every, counts = _counted()
     lengths = [sum(count.values()) for count in counts]
     mean = sum(lengths) / len(lengths)
-    asked = set(_words(question))
+    asked = set(words_of(question))
     rarity = {}
     for word in asked:
         having = sum(word in count for count in counts)
         rarity[word] = math.log(1 + (len(every) - having + 0.5) / (having + 0.5))
 
     def score(number: int) -> float:
-        damping = _SATURATION * (1 - _LENGTH + _LENGTH * lengths[number] / mean)
+        damping = SATURATION * (1 - LENGTH + LENGTH * lengths[number] / mean)
         present = ((word, counts[number][word]) for word in asked if word in counts[number])
-        return sum(rarity[word] * times * (_SATURATION + 1) / (times + damping) for word, times in present)
+        return sum(rarity[word] * times * (SATURATION + 1) / (times + damping) for word, times in present)
 
     ranked = sorted(range(len(every)), key=score, reverse=True)
     return [every[number] for number in ranked[:count] if score(number) > 0]
@@ -113,18 +113,23 @@ def found(question: str, count: int = SHOWN) -> list[Section]:
 def _counted() -> tuple[list[Section], list[Counter[str]]]:
     """All sections, and how often each word stands in them."""
     every = sections()
-    return every, [Counter(_words(section.text) + _HEADING_WEIGHT * _words(section.title)) for section in every]
+    return every, [counted(section) for section in every]
 
 
-def _words(text: str) -> list[str]:
+def counted(section: Section) -> Counter[str]:
+    """How often each word stands in a section; those of its title count more."""
+    return Counter(words_of(section.text) + HEADING_WEIGHT * words_of(section.title))
+
+
+def words_of(text: str) -> list[str]:
     """Without endings and empty words; names with underscores also in parts."""
-    whole = _WORD.findall(text.lower())
+    whole = WORD.findall(text.lower())
     parts = (part for word in whole if "_" in word for part in word.split("_"))
-    return [_stem(_SAME.get(word, word)) for word in (*whole, *parts) if word not in _EMPTY and len(word) > 1]
+    return [_stem(SAME.get(word, word)) for word in (*whole, *parts) if word not in EMPTY and len(word) > 1]
 
 
 def _stem(word: str) -> str:
-    return _ENDINGS.sub("", word)
+    return ENDINGS.sub("", word)
 
 
 def search(words: Sequence[str], *, as_json: bool = False) -> str:
