@@ -27,7 +27,20 @@ const siteSearch = {
         scores.set(section, (scores.get(section) || 0) + more);
       }
     }
-    return [...scores.entries()].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([section]) => section);
+    const ranked = [...scores.entries()].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([section]) => section);
+    return siteSearch.pagesFirst(ranked, data);
+  },
+
+  // The best section of each page, then the further ones.
+  pagesFirst(ranked, data) {
+    const pages = new Set();
+    const [firsts, others] = [[], []];
+    for (const section of ranked) {
+      const page = data.sections[section][0].split("#")[0];
+      (pages.has(page) ? others : firsts).push(section);
+      pages.add(page);
+    }
+    return [...firsts, ...others];
   },
 
   // In the place of Sphinx's own results.
