@@ -39,15 +39,22 @@ def unknown_names_of(sources: Path) -> list[str]:
 def exists(name: str) -> bool:
     """Whether a dotted name leads to something."""
     first, *rest = name.split(".")
-    value: Any = importlib.import_module(_SHORT[first])
-    for part in rest:
+    try:
+        return _leads_on(importlib.import_module(_SHORT[first]), rest)
+    except MissingPackageError:
+        return True  # a module of the package that needs another one, which is not installed here
+
+
+# Any: names lead to modules, classes and functions alike.
+def _leads_on(value: Any, parts: list[str]) -> bool:
+    for part in parts:
         if hasattr(value, part):
             value = getattr(value, part)
         elif isinstance(value, ModuleType):
             try:
                 value = importlib.import_module(f"{value.__name__}.{part}")
             except MissingPackageError:
-                return True  # a module of the package that needs another one, which is not installed here
+                raise
             except ModuleNotFoundError:
                 return False
         else:

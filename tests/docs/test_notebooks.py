@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from docs.site import notebooks
+from docs.site import names, notebooks
 from docs.site.names import unknown_names, unknown_names_of
 from docs.site.notebook_checks import problems
+from triptych.ir.errors import MissingPackageError
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / notebooks.FOLDER
@@ -78,3 +81,14 @@ def test_another_package_has_another_cache(tmp_path: Path) -> None:
     assert notebooks.cache_key(tmp_path) == before
     (tmp_path / "a.py").write_text("x = 2\n")
     assert notebooks.cache_key(tmp_path) != before
+
+
+def test_a_module_that_needs_a_missing_package_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> object:
+        raise MissingPackageError(f"{name} needs a package")
+
+    module = ModuleType("lacking")
+    module.__getattr__ = missing  # type: ignore[method-assign]  # as packages that load their names late have one
+    monkeypatch.setitem(sys.modules, "lacking", module)
+    monkeypatch.setitem(names._SHORT, "lacking", "lacking")
+    assert names.exists("lacking.torch.f")
