@@ -96,7 +96,6 @@ def check(claim: Lanes, numbers: list[int], firsts: dict[Value, int], bits: int)
         assert claim.linear.low <= sum_now <= claim.linear.high
 
 
-@pytest.mark.ir
 @pytest.mark.parametrize("part", range(4))
 def test_claims_hold_in_every_warp(part: int) -> None:
     for seed in range(250 * part, 250 * (part + 1)):
@@ -130,6 +129,5 @@ WRAPPED = """
 """
 
 
-@pytest.mark.ir
 def test_what_wraps_around_is_no_sum() -> None:
     check_kernel(WRAPPED)
