@@ -17,7 +17,7 @@ ENDING = ".html.md"
 MOST_LINES = 100
 _EACH = re.MULTILINE | re.DOTALL
 _FRONT = re.compile(r"\A---\n.*?^---\n+", _EACH)
-_FENCED = re.compile(r"^(```+).*?^\1\s*$", _EACH)
+FENCED = re.compile(r"^(```+).*?^\1\s*$", _EACH)
 _OPTIONS = r"(?P<options>(?::[^\n]*\n)*)\s*"
 _TOCTREE = re.compile(rf"^```\{{toctree\}}\n{_OPTIONS}(?P<pages>.*?)^```\n+", _EACH)
 _CARD = re.compile(rf"^:::\{{grid-item-card\}} (?P<title>[^\n]+)\n{_OPTIONS}(?P<text>.*?)\n:::$", _EACH)
@@ -79,8 +79,13 @@ def title(text: str) -> str:
 
 def summary(text: str) -> str:
     """The first sentence of prose of a page on one line, links as their words."""
-    paragraphs = (each.strip("\n") for each in _FENCED.sub("", plain(text)).split("\n\n"))
+    paragraphs = (each.strip("\n") for each in FENCED.sub("", plain(text)).split("\n\n"))
     prose = next((each for each in paragraphs if each and not each.startswith(_NO_PROSE)), "")
     sentence = _SENTENCE.match(prose)
     words = " ".join((sentence[0] if sentence else prose).split())
-    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", words)
+    return without_links(words)
+
+
+def without_links(text: str) -> str:
+    """Links as their words."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.site.plain import plain
+from docs.site.plain import FENCED, plain, without_links
 from triptych.workbench.commands import documents
 from triptych.workbench.commands.documents import Section, counted, sections_of
 
@@ -67,8 +67,7 @@ def index(sources: Path) -> dict[str, object]:
 
 
 def _beginning(text: str) -> str:
-    prose = " ".join(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL).split())
-    prose = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", prose).replace("`", "")
+    prose = without_links(" ".join(FENCED.sub("", text).split())).replace("`", "")
     return prose if len(prose) <= _SHOWN else prose[:_SHOWN].rpartition(" ")[0] + " …"
 
 

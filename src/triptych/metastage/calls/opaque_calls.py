@@ -15,7 +15,14 @@ from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from triptych.metastage.calls.call_local import note_read
-from triptych.metastage.calls.repeatability import note_answer, note_call, note_met, note_text, unrepeatable
+from triptych.metastage.calls.repeatability import (
+    note_answer,
+    note_call,
+    note_met,
+    note_text,
+    only_fills_fields,
+    unrepeatable,
+)
 from triptych.metastage.calls.side_effects import SideEffectTracker, is_settled
 from triptych.metastage.control_flow import mutation
 from triptych.metastage.control_flow.join_plans import has_dynamic
@@ -180,18 +187,9 @@ def native_operation(trace: Trace, function: Callable[[Any, Any], Any], left: ob
 
 def _is_harmless(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call is known to be pure, with arguments that run no code of the user's."""
-    if not effects.is_pure(function) and not _makes_plain_object(function):
+    if not effects.is_pure(function) and not only_fills_fields(function, args):
         return False
     return all(map(_is_inert, args)) and all(map(_is_inert, kwargs.values()))
-
-
-def _makes_plain_object(function: object) -> bool:
-    """Whether calling a class only stores what it is given: named tuples, and dataclasses without a `__post_init__`."""
-    if not isinstance(function, type):
-        return False
-    if issubclass(function, tuple) and hasattr(function, "_fields"):
-        return True
-    return hasattr(function, "__dataclass_fields__") and not hasattr(function, "__post_init__")
 
 
 # Any: told apart by its exact class.

@@ -173,7 +173,7 @@ def note_call(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[s
         _note_modules(trace, function.__name__, args)
     if trace.unrepeatable:
         return
-    if not effects.answers_alike(function) and not _only_fills_fields(function, args):
+    if not effects.answers_alike(function) and not only_fills_fields(function, args):
         unrepeatable(trace, f"`{name}` is called while tracing, and may answer otherwise in another process")
     elif any(_is_called_unseen(function, value) for value in (*args, *kwargs.values())):
         unrepeatable(trace, f"`{name}` calls what it is given, which tracing does not see")
@@ -189,17 +189,16 @@ _FACTORIES = (MISSING, list, dict, tuple, set, frozenset)
 """What gives a field its default without code of a program."""
 
 
-def _only_fills_fields(function: object, args: tuple[Any, ...]) -> bool:
+def only_fills_fields(function: object, args: tuple[Any, ...]) -> bool:
     """Whether a call is the constructor that Python writes for a dataclass or a named tuple, and calls nothing else."""
-    if isinstance(function, type):
-        made_by: Any = function.__new__
-        plain = issubclass(function, tuple) and function.__init__ is object.__init__
-        return plain and isinstance(made_by, FunctionType) and made_by.__code__.co_filename == _GENERATED
-    if getattr(function, "__name__", "") != "__init__" or not isinstance(function, FunctionType) or not args:
-        return False
-    kind = type(args[0])
+    kind: Any = function if isinstance(function, type) else type(args[0]) if args else None
+    if isinstance(function, type) and issubclass(function, tuple):
+        return function.__init__ is object.__init__ and _is_generated(function.__new__)
+    filled_by: Any = kind.__init__ if isinstance(function, type) else function
     fields: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
-    if function.__code__.co_filename != _GENERATED or not fields or getattr_static(kind, "__post_init__", None):
+    if not _is_generated(filled_by) or filled_by.__name__ != "__init__" or not fields:
+        return False
+    if getattr_static(kind, "__post_init__", None):
         return False
     sets_plainly = kind.__dataclass_params__.frozen or getattr_static(kind, "__setattr__") is object.__setattr__
     places = [getattr_static(kind, name, None) for name in fields]
@@ -208,6 +207,10 @@ def _only_fills_fields(function: object, args: tuple[Any, ...]) -> bool:
         and all(ismemberdescriptor(place) or not isdatadescriptor(place) for place in places)
         and all(field.default_factory in _FACTORIES for field in fields.values())
     )
+
+
+def _is_generated(function: object) -> bool:
+    return isinstance(function, FunctionType) and function.__code__.co_filename == _GENERATED
 
 
 def _walks(function: Any, owner: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
