@@ -40,7 +40,7 @@ AREAS = (
     Area(
         "nvgpu",
         "Atoms: `cute.nvgpu`",
-        tuple(f"triptych.cute.nvgpu{part}" for part in ("", ".warp", ".warpgroup", ".cpasync")),
+        tuple(f"triptych.cute.nvgpu{part}" for part in ("", ".warp", ".warpgroup", ".tcgen05", ".cpasync")),
         "Copies and MMA instructions of NVIDIA GPUs.",
     ),
     Area("layout", "Layout algebra: `triptych.layout`", ("triptych.layout",), "Layouts as Python values."),

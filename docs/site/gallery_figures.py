@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from triptych.ptxsim.arithmetic import UnknownInstructionError
 from triptych.targets.nvptx.description.errors import MissingToolError
 from triptych.workbench.contracts.contract import parameters_of
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.costs.report import by_kind, by_line, waste
 from triptych.workbench.costs.simulation import CostRun, counted
 
-ARCHITECTURES = {"hopper_gemm": "sm_90a"}
+ARCHITECTURES = {"hopper_gemm": "sm_90a", "blackwell_gemm": "sm_100a"}
 _USUAL = "sm_80"
 _MOST_LINES = 60
 _TRIMMED = re.compile(r"^\s*// .*\n|^\s*\.loc\b.*\n|^\$L__tmp\d+:\n", re.MULTILINE)
@@ -51,6 +52,8 @@ def figures(path: Path) -> Figures | str:
             contract.run(contract.kernel, inputs)
     except MissingToolError as error:
         return str(error).splitlines()[0].partition("] ")[2]
+    except UnknownInstructionError as error:
+        return f"the simulator does not execute `{str(error).split()[0]}`"
     return _of_run(run)
 
 

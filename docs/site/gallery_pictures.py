@@ -90,7 +90,13 @@ def _hopper_swizzle() -> Grid:
     return index_grid(make_composed_layout(make_swizzle(3, 3, 3), 0, make_layout((8, 64), stride=(64, 1))))
 
 
+def _tensor_memory() -> Grid:
+    """Quarters of tensor memory: each is of one warp, a lane for each of its threads."""
+    return Grid("", tuple(tuple(Cell("", warp / 4, "") for _ in range(32)) for warp in range(4) for _ in range(4)))
+
+
 _GRIDS: dict[str, tuple[str, Callable[[], Grid]]] = {
+    "blackwell_gemm": ("Lanes of tensor memory by the warp that loads them", _tensor_memory),
     "block_reduction": ("Threads that add, step by step", _tree),
     "flash_attention": ("Scores as operand A of the second product, by thread", _operand("A")),
     "gemm": ("A matrix cut into tiles", _tiles),

@@ -119,6 +119,14 @@ def compiles_for(target: str, _: Path) -> None:
     assert f".target {target}" in cutlass.compile(clamp, x, x, target=f"nvptx:{target}").__ptx__
 
 
+def compiles_for_sm100(_: Path) -> None:
+    contract = load_contract(ROOT / "examples/kernels/blackwell_gemm.py")
+    x, w = contract.inputs(0, {})
+    y = np.empty((len(x), len(w)), x.dtype)
+    found = cutlass.compile(contract.kernel.__globals__["gemm"], x, w, y, target="nvptx:sm_100a")
+    assert "tcgen05.mma.cta_group::1.kind::f16" in found.__ptx__
+
+
 def wide_loads_by_promise(_: Path) -> None:
     def ptx(align: int) -> str:
         x = from_dlpack(matrix(), assumed_align=align)
@@ -310,7 +318,7 @@ CLAIMS = (
     Claim("`apache-tvm-ffi` is optional", "different", "it is always installed", only_own_dependencies),
     Claim("kernels for SM80", "same", "PTX, and SASS with `triptych[cuda]`", partial(compiles_for, "sm_80")),
     Claim("kernels for SM90", "same", "PTX, and SASS with `triptych[cuda]`", partial(compiles_for, "sm_90a")),
-    Claim("kernels for SM100: tcgen05", "missing", "not yet", partial(absent, cute.nvgpu, "tcgen05")),
+    Claim("kernels for SM100: tcgen05", "same", "dense kinds; block scales are not here yet", compiles_for_sm100),
     Claim("`cute.jit`, `cute.kernel`, `cute.arch`", "same", "the same names", runs_here),
     Claim("compiled by MLIR to PTX", "same", "upstream MLIR and LLVM", views),
     *examples(),
@@ -341,7 +349,7 @@ CLAIMS = (
     ),
     Claim("swizzles by `make_smem_layout_atom`", "same", "", partial(names, warpgroup, "make_smem_layout_atom")),
     Claim("`PipelineTmaAsync` for Hopper", "same", "", partial(names, pipeline, "PipelineTmaAsync PipelineAsync")),
-    Claim("`PipelineTmaUmma` for Blackwell", "missing", "not yet", partial(absent, pipeline, "PipelineTmaUmma")),
+    Claim("`PipelineTmaUmma` for Blackwell", "same", "", partial(names, pipeline, "PipelineTmaUmma PipelineUmmaAsync")),
     Claim(
         "a GEMM with TMA takes no bias or activation",
         "better",

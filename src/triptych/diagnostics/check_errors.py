@@ -20,6 +20,7 @@ from triptych.diagnostics.kernel_errors import (
     LaunchShapeError,
     MbarrierError,
     PartialWarpError,
+    TensorMemoryError,
 )
 from triptych.diagnostics.runtime_errors import (
     AssertionFailedError,
@@ -58,6 +59,7 @@ CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
         PartialWarpError,
         BlockMemoryError,
         CooperativeLaunchError,
+        TensorMemoryError,
     )
 }
 """What a run-time check may raise, by the name it has in MLIR."""

@@ -67,3 +67,9 @@ class CooperativeLaunchError(CompiledCodeError, DSLCudaRuntimeError):
     code = "TT0625"
     error_code = 720
     """CUDA's `cudaErrorCooperativeLaunchTooLarge`."""
+
+
+class TensorMemoryError(CompiledCodeError, RuntimeError):
+    """Columns of tensor memory are taken that are not there, or given back that nobody has."""
+
+    code = "TT0653"

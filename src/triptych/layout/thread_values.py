@@ -12,6 +12,7 @@ from triptych.layout.coalescing import coalesce, filter
 from triptych.layout.compose import composition
 from triptych.layout.composed import L
 from triptych.layout.constructors import make_layout
+from triptych.layout.coordinates import all_indices
 from triptych.layout.errors import UndecidableError
 from triptych.layout.integers import Int
 from triptych.layout.inverses import left_inverse, right_inverse
@@ -41,8 +42,9 @@ def coordinates_of(tv: Layout, data: Layout) -> Layout | None:
     if not tv.is_static or not data.is_static or not isinstance(held, int):
         return None
     numbers = composition(from_modes((left_inverse(data), Layout(1, 0))), tv)
-    found: list[tuple[Any, Any]] = [(numbers(i), tv(i)) for i in range(held)]
-    return numbers if all(number < count and data(number) == index for number, index in found) else None
+    found = set(zip(all_indices(numbers.shape, numbers.stride), all_indices(tv.shape, tv.stride), strict=True))
+    indices = all_indices(data.shape, data.stride)
+    return numbers if all(number < count and indices[number] == index for number, index in found) else None
 
 
 def occupied_tile(tv: Layout, shape: IntTuple) -> tuple[tuple[Layout, ...], Layout]:

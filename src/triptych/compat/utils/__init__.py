@@ -11,6 +11,7 @@ from typing import NoReturn
 from triptych.compat.activation import not_here
 from triptych.compat.errors import NotHereYetError
 from triptych.compat.modelled_gpu import HardwareInfo
+from triptych.compat.utils.blackwell_helpers import compute_epilogue_tile_shape
 from triptych.compat.utils.tensor_map_manager import TensorMapManager, TensorMapUpdateMode
 from triptych.cute.scheduling.groups import (
     GroupedGemmGroupSearchState,
@@ -29,7 +30,9 @@ from triptych.cute.scheduling.persistent import (
 from triptych.cute.utils import (
     LayoutEnum,
     SmemAllocator,
+    TmemAllocator,
     create_cute_tensor_for_fp8,
+    get_num_tmem_alloc_cols,
     get_smem_capacity_in_bytes,
     is_fp8_dtype,
     print_latex,
@@ -51,9 +54,12 @@ __all__ = [
     "StaticPersistentTileScheduler",
     "TensorMapManager",
     "TensorMapUpdateMode",
+    "TmemAllocator",
     "WorkTileInfo",
+    "compute_epilogue_tile_shape",
     "create_cute_tensor_for_fp8",
     "create_initial_search_state",
+    "get_num_tmem_alloc_cols",
     "get_smem_capacity_in_bytes",
     "is_fp8_dtype",
     "print_latex",

@@ -1,19 +1,124 @@
-"""Blackwell helpers: choices that programs share, as far as they have to do with shared memory alone."""
+"""Blackwell helpers: a UMMA for given types, layouts of shared memory, epilogue tiles and the copies of epilogues."""
 
 from __future__ import annotations
 
-from triptych.compat.utils.hopper_helpers import make_smem_layout_a
-from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
-from triptych.layout import ComposedLayout
-from triptych.metastage.values.scalars import Numeric
+from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["make_smem_layout"]
+from triptych.compat.utils import hopper_helpers
+from triptych.compat.utils.hopper_helpers import make_smem_layout_epi as _epilogue_layout
+from triptych.cute.copies.atoms import CopyAtom, make_copy_atom
+from triptych.cute.copies.tiled import TiledCopy
+from triptych.cute.mma.tiled import TiledMma, make_tiled_mma
+from triptych.cute.nvgpu.cpasync import CopyBulkTensorTileG2SMulticastOp, CopyBulkTensorTileG2SOp
+from triptych.cute.nvgpu.cta_groups import CtaGroup
+from triptych.cute.nvgpu.tcgen05.copy_operations import (
+    Ld16x128bOp,
+    Ld16x256bOp,
+    Ld32x32bOp,
+    Pack,
+    Repetition,
+    TmemLoadOp,
+)
+from triptych.cute.nvgpu.tcgen05.mma_operations import (
+    MmaF8F6F4Op,
+    MmaF16BF16Op,
+    MmaI8Op,
+    MmaTF32Op,
+    OperandSource,
+    UmmaOp,
+)
+from triptych.cute.nvgpu.universal import CopyUniversalOp
+from triptych.cute.nvgpu.warp import StMatrix8x8x16bOp
+from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
+from triptych.kernel_ir.dialects.tensor_memory import LANES, elements_per_word
+from triptych.kernel_ir.dialects.umma import DEPTH_BITS
+from triptych.layout import ComposedLayout, Layout, size, tiled_divide
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Float32, Numeric, TFloat32
+
+__all__ = [
+    "cluster_shape_to_tma_atom_A",
+    "cluster_shape_to_tma_atom_B",
+    "compute_epilogue_tile_shape",
+    "get_smem_store_op",
+    "get_tmem_load_op",
+    "make_smem_layout",
+    "make_smem_layout_a",
+    "make_smem_layout_b",
+    "make_smem_layout_epi",
+    "make_trivial_tiled_mma",
+]
+
+Shape3 = tuple[int, int, int]
+Tile2 = tuple[int | Layout, int | Layout]
+_WORDS_OF_TILE = 4096
+"""Elements of an epilogue's tile: 32 columns of 128 rows."""
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
+# products -----------------------------------------------------------------------------------------------------------
+def make_trivial_tiled_mma(*given: object, a_source: OperandSource = OperandSource.SMEM) -> TiledMma:
+    """The product for these types: (ab_dtype, a_major, b_major, acc_dtype, cta_group, mma_tiler_mn[, a_source]), or the
+    same with a type of its own for B after that of A."""
+    count = 2 if isinstance(given[1], type) else 1
+    types: Any = given[:count] * (3 - count)
+    rest: Any = given[count:]
+    a_major, b_major, accumulator, group, tiler, *further = rest
+    source = further[0] if further else a_source
+    return make_tiled_mma(_operation(types, accumulator, tiler, group, (source, a_major, b_major)))
+
+
+def _operation(
+    types: tuple[type[Numeric], type[Numeric]],
+    accumulator: type[Numeric],
+    tiler: Sequence[int],
+    group: CtaGroup,
+    places: tuple[OperandSource, OperandMajorMode, OperandMajorMode],
+) -> UmmaOp:
+    a, b = types
+    shape: Any = (*tiler[:2], DEPTH_BITS // a.width)
+    if a in MmaF16BF16Op.factors and a is b:
+        return MmaF16BF16Op(a, accumulator, shape, group, *places)
+    if {a, b} <= {Float32, TFloat32}:
+        return MmaTF32Op(shape, group, *places)
+    if a in MmaI8Op.factors and a is b:
+        return MmaI8Op(a, shape, group, *places)
+    if a in MmaF8F6F4Op.factors and b in MmaF8F6F4Op.factors:
+        return MmaF8F6F4Op(a, b, accumulator, shape, group, *places)
+    raise OperandTypeError(
+        "no UMMA has these operands",
+        span=place(),
+        found=f"{a.__name__} * {b.__name__}",
+        expected="two times Float16, BFloat16, TFloat32, Int8 or Uint8, or any two of the floats of 8 bits",
+    )
+
+
+def cluster_shape_to_tma_atom_A(cluster_shape_mn: tuple[int, int], atom_thr_id: Layout) -> Any:
+    """How A is loaded: for all blocks along N of the cluster at once, where there are several."""
+    return _load(cluster_shape_mn[1] > 1, atom_thr_id)
+
+
+def cluster_shape_to_tma_atom_B(cluster_shape_mn: tuple[int, int], atom_thr_id: Layout) -> Any:
+    """How B is loaded: for all blocks, or pairs of them, along M of the cluster at once."""
+    return _load(cluster_shape_mn[0] > _count(atom_thr_id), atom_thr_id)
+
+
+def _load(multicast: bool, atom_thr_id: Layout) -> Any:
+    group = CtaGroup(_count(atom_thr_id))
+    return CopyBulkTensorTileG2SMulticastOp(group) if multicast else CopyBulkTensorTileG2SOp(group)
+
+
+def _count(threads: Layout) -> int:
+    found: Any = size(threads)
+    return int(found)
+
+
+# shared memory ------------------------------------------------------------------------------------------------------
 def make_smem_layout(
     leading_mode: OperandMajorMode,
     smem_tile_shape: tuple[int, int],
@@ -23,4 +128,112 @@ def make_smem_layout(
     """The layout (rows, columns, stages) of a tile, with the widest swizzle that its contiguous mode holds whole."""
     rows, columns = smem_tile_shape
     layout = LayoutEnum.COL_MAJOR if leading_mode is OperandMajorMode.MN else LayoutEnum.ROW_MAJOR
-    return make_smem_layout_a(layout, (rows, 1, columns), a_dtype, num_stages)
+    return hopper_helpers.make_smem_layout_a(layout, (rows, 1, columns), a_dtype, num_stages)
+
+
+def make_smem_layout_a(
+    tiled_mma: TiledMma, mma_tiler_mnk: Shape3, a_dtype: type[Numeric], num_stages: int
+) -> ComposedLayout:
+    """The layout ((m, k), m tiles, k tiles, stages) of what a CTA has of A, as instructions read it."""
+    rows, _, depth = mma_tiler_mnk
+    return _staged(_op(tiled_mma).a_major_mode, tiled_mma.partition_shape_A((rows, depth)), a_dtype, num_stages)
+
+
+def make_smem_layout_b(
+    tiled_mma: TiledMma, mma_tiler_mnk: Shape3, b_dtype: type[Numeric], num_stages: int
+) -> ComposedLayout:
+    """The layout ((n, k), n tiles, k tiles, stages) of what a CTA has of B."""
+    _, columns, depth = mma_tiler_mnk
+    return _staged(_op(tiled_mma).b_major_mode, tiled_mma.partition_shape_B((columns, depth)), b_dtype, num_stages)
+
+
+def make_smem_layout_epi(
+    epi_dtype: type[Numeric], epi_layout: LayoutEnum, epi_tile: Tile2, epi_stage: int
+) -> ComposedLayout:
+    """The layout (M, N, stages) of results in shared memory."""
+    rows, columns = (_extent(mode) for mode in epi_tile)
+    return _epilogue_layout(epi_dtype, epi_layout, (rows, columns), epi_stage)
+
+
+def _op(tiled_mma: TiledMma) -> UmmaOp:
+    op = tiled_mma.op
+    if isinstance(op, UmmaOp):
+        return op
+    raise OperandTypeError(
+        "these layouts are of products in tensor memory",
+        span=place(),
+        found=str(op),
+        expected="a tiled MMA of an operation of nvgpu.tcgen05",
+    )
+
+
+def _staged(
+    major: OperandMajorMode, shape: tuple[tuple[int, int], int, int], dtype: type[Numeric], stages: int
+) -> ComposedLayout:
+    (row, column), rows, columns = shape
+    whole = make_smem_layout(major, (row * rows, column * columns), dtype, stages)
+    return tiled_divide(whole, (row, column))
+
+
+# epilogues ----------------------------------------------------------------------------------------------------------
+def compute_epilogue_tile_shape(
+    cta_tile_shape: Sequence[int],
+    use_2cta_instrs: bool,
+    layout_d: LayoutEnum,
+    elem_ty_d: type[Numeric],
+    *,
+    layout_c: LayoutEnum | None = None,
+    elem_ty_c: type[Numeric] | None = None,
+) -> Tile2:
+    """What an epilogue stores at once: rows of all warps, and as many columns as make 4,096 elements.
+
+    Where a pair of CTAs has 64 rows each, two warps have the columns of each half of the tile.
+    """
+    rows, columns = cta_tile_shape[:2]
+    tile_rows = min(rows, LANES)
+    taken = min(columns, _WORDS_OF_TILE // tile_rows)
+    while columns % taken:
+        taken //= 2
+    if rows == LANES // 2 and use_2cta_instrs:
+        return tile_rows, Layout((taken // 2, 2), (1, columns // 2))
+    return tile_rows, taken
+
+
+def get_tmem_load_op(
+    cta_tile_shape: Sequence[int],
+    layout_d: LayoutEnum,
+    elem_ty_d: type[Numeric],
+    elem_ty_acc: type[Numeric],
+    epi_tile: Tile2,
+    use_2cta_instrs: bool,
+) -> CopyAtom:
+    """How sums of an epilogue's tile come into registers: a row for each thread, or as `stmatrix` wants them."""
+    rows, *_ = cta_tile_shape
+    halves = rows == LANES // 2 and use_2cta_instrs
+    columns = _extent(epi_tile[1]) // (2 if halves else 1)
+    few_lanes = rows == LANES // 2 and not use_2cta_instrs
+    by_rows = not layout_d.is_m_major_c()
+    kind: type[TmemLoadOp] = Ld32x32bOp
+    if few_lanes:
+        kind = Ld16x128bOp if elem_ty_d.width == 32 and by_rows else Ld16x256bOp
+    elif elem_ty_d.width == 16 and not by_rows:
+        kind = Ld16x256bOp
+    together = elements_per_word(elem_ty_acc.width)
+    pack = Pack.NONE if together == 1 else Pack.PACK_16b_IN_32b
+    return make_copy_atom(kind(Repetition(columns // kind().access.columns // together), pack), elem_ty_acc)
+
+
+def get_smem_store_op(
+    layout_d: LayoutEnum, elem_ty_d: type[Numeric], elem_ty_acc: type[Numeric], tiled_tmem_load: TiledCopy
+) -> CopyAtom:
+    """How results go to shared memory: by `stmatrix` where registers lie as it takes them, else one by one."""
+    load = tiled_tmem_load.op
+    if elem_ty_d.width == 16 and isinstance(load, Ld16x256bOp):
+        matrices = 4 if load.repeat.value > 1 else 2
+        return make_copy_atom(StMatrix8x8x16bOp(layout_d.is_m_major_c(), matrices), elem_ty_d)
+    return make_copy_atom(CopyUniversalOp(), elem_ty_d)
+
+
+def _extent(mode: int | Layout) -> int:
+    found: Any = size(mode) if isinstance(mode, Layout) else mode
+    return int(found)

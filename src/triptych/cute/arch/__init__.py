@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from triptych.cute.arch import async_copies, atomics, barriers, execution, indices, mbarriers, numbers, shared, warp
+from triptych.cute.arch import (
+    async_copies,
+    atomics,
+    barriers,
+    execution,
+    indices,
+    mbarriers,
+    numbers,
+    shared,
+    tensor_memory,
+    warp,
+)
 from triptych.cute.arch.async_copies import *
 from triptych.cute.arch.atomics import *
 from triptych.cute.arch.barriers import *
@@ -14,6 +25,7 @@ from triptych.cute.arch.indices import *
 from triptych.cute.arch.mbarriers import *
 from triptych.cute.arch.numbers import *
 from triptych.cute.arch.shared import *
+from triptych.cute.arch.tensor_memory import *
 from triptych.cute.arch.warp import *
 from triptych.cute.tracing.device import device_model
 from triptych.diagnostics.likely_mistakes import missing_name
@@ -36,6 +48,7 @@ __all__ += indices.__all__
 __all__ += mbarriers.__all__
 __all__ += numbers.__all__
 __all__ += shared.__all__
+__all__ += tensor_memory.__all__
 __all__ += warp.__all__
 
 

@@ -13,6 +13,7 @@ __all__ = [
     "cp_async_commit_group",
     "cp_async_wait_group",
     "fence_proxy",
+    "fence_view_async_shared",
 ]
 
 
@@ -61,6 +62,12 @@ def fence_proxy(kind: str, *, space: str | None = None) -> None:
         )
     trace = device_trace()
     trace.operation(ASYNC_FENCE, attributes={"space": trace.builder.string(_SPACES[word])})
+
+
+@device_function
+def fence_view_async_shared() -> None:
+    """What this thread has written to shared memory is what TMA and MMA instructions read after it."""
+    fence_proxy("async.shared", space="cta")
 
 
 @device_function

@@ -148,20 +148,28 @@ _WORD, _ROW = REGISTER_BITS // 8, ROW_BITS // 8
 def load_matrices(instruction: MatrixCopy, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
     """Instruction `index` of tensors (values of an instruction, instructions)."""
     require_memory(atom, "source", src, AddressSpace.smem)
-    require_memory(atom, "destination", dst, AddressSpace.rmem)
-    starts = word_offsets(atom, "destination", dst, index, _WORD)
     row = row_address(atom, "source", src, index, _ROW)
-    words = _loaded(tracing(), instruction, row)
-    for start, word in zip(starts, words, strict=True):
+    load_words(atom, dst, index, _loaded(tracing(), instruction, row))
+
+
+def load_words(atom: CopyAtom, dst: Tensor, index: int, words: list[Value]) -> None:
+    """Registers of 32 bits that instruction `index` has loaded, in the fragment of a thread."""
+    require_memory(atom, "destination", dst, AddressSpace.rmem)
+    for start, word in zip(word_offsets(atom, "destination", dst, index, _WORD), words, strict=True):
         _write_word(dst, start, word)
+
+
+def words_of(atom: CopyAtom, src: Tensor, index: int) -> list[Value]:
+    """Registers of 32 bits that instruction `index` stores, of the fragment of a thread."""
+    require_memory(atom, "source", src, AddressSpace.rmem)
+    return [_read_word(src, start) for start in word_offsets(atom, "source", src, index, _WORD)]
 
 
 @device_function
 def store_matrices(instruction: MatrixCopy, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
     """Instruction `index` of tensors (values of an instruction, instructions)."""
     require_memory(atom, "destination", dst, AddressSpace.smem)
-    require_memory(atom, "source", src, AddressSpace.rmem)
-    words = [_read_word(src, start) for start in word_offsets(atom, "source", src, index, _WORD)]
+    words = words_of(atom, src, index)
     row = row_address(atom, "destination", dst, index, _ROW)
     trace = tracing()
     trace.operation(STORE_MATRIX, (row, *words), attributes=_named(trace, instruction))

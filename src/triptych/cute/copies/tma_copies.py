@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from triptych.cute.arch.warp import elect_one
@@ -21,7 +22,7 @@ from triptych.cute.tracing.device import bits32, device_function, tracing
 from triptych.cute.tracing.errors import BoxCopyError, CopyMemoryError
 from triptych.ir.handles import Attribute, Value
 from triptych.kernel_ir.dialects.tensor_maps import DESTINATION_ALIGNMENT, BoxError, element_swizzle, known_swizzle
-from triptych.kernel_ir.dialects.tile import CACHE_POLICY, TMA_LOAD, TMA_PREFETCH, TMA_STORE
+from triptych.kernel_ir.dialects.tile import CACHE_POLICY, CTA_PAIR, TMA_LOAD, TMA_PREFETCH, TMA_STORE
 from triptych.layout import ComposedLayout, Int, Swizzle, crd2idx, divisibility, text, tuple_add
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.scalars import Int32, materialize
@@ -31,8 +32,11 @@ _PATTERN = 128
 
 
 @device_function
-def emit_tma_load(atom: TmaAtom, src: Tensor, dst: Tensor, operands: CopyOperands, multicast: bool) -> None:
-    """Copy the boxes of a tile from global into shared memory; their bytes are counted on an mbarrier."""
+def emit_tma_load(
+    atom: TmaAtom, src: Tensor, dst: Tensor, operands: CopyOperands, multicast: bool, *, pair: bool = False
+) -> None:
+    """Copy the boxes of a tile from global into shared memory; their bytes are counted on an mbarrier, in a pair of
+    CTAs on that of the first."""
     barrier = operands.barrier
     if not isinstance(barrier, Pointer) or barrier.memspace is not AddressSpace.smem:
         raise BoxCopyError(
@@ -42,6 +46,8 @@ def emit_tma_load(atom: TmaAtom, src: Tensor, dst: Tensor, operands: CopyOperand
             expected="a pointer to eight bytes of shared memory",
             instead="tma_bar_ptr=pipeline.producer_get_barrier(state)",
         )
+    if pair and not multicast:
+        operands = replace(operands, blocks=None)  # programs give a mask whether or not a pair has others to copy for
     given = operands.blocks is not None
     is_none = isinstance(operands.blocks, int) and operands.blocks == 0
     if multicast != given and not (is_none and not multicast):
@@ -58,6 +64,8 @@ def emit_tma_load(atom: TmaAtom, src: Tensor, dst: Tensor, operands: CopyOperand
         blocks = bits32(0 if operands.blocks is None else operands.blocks)
         extra = {**_facts(trace, atom, operands), "swizzle": _swizzle(trace, atom)}
         extra["multicast"] = trace.builder.attribute("true" if multicast else "false")
+        if pair:
+            extra[CTA_PAIR] = trace.builder.attribute("unit")
         for index in range(_count(atom, src, dst)):
             shared = _shared_address(atom, "destination", dst, index)
             where = _coordinates(atom, src, index)

@@ -19,7 +19,10 @@ class AddressSpace(Enum):
 
     @property
     def pointer_type(self) -> str:
-        """The MLIR type of a pointer into it; registers are the stack of a thread, which every pointer reaches."""
+        """The MLIR type of a pointer into it; registers are the stack of a thread, which every pointer reaches, and
+        addresses of tensor memory are numbers."""
+        if self is AddressSpace.tmem:
+            return "i32"
         return pointer_to(self.value) if self in _NUMBERED else "!llvm.ptr"
 
     @property
@@ -28,4 +31,4 @@ class AddressSpace(Enum):
         return self is AddressSpace.rmem
 
 
-_NUMBERED = (AddressSpace.gmem, AddressSpace.smem, AddressSpace.tmem, AddressSpace.dsmem)
+_NUMBERED = (AddressSpace.gmem, AddressSpace.smem, AddressSpace.dsmem)

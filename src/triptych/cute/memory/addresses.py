@@ -17,16 +17,18 @@ from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import PointerError
 from triptych.diagnostics.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 from triptych.ir.handles import Value
 from triptych.kernel_ir.analysis.addresses import private_place
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
-from triptych.layout import Int, Swizzle, SymInt
+from triptych.kernel_ir.dialects.tensor_memory import address_step, elements_per_word
+from triptych.layout import Int, Swizzle, SymInt, divisibility
 from triptych.layout.mixed_radix import constant_and_rest
 from triptych.layout.swizzle import SwizzleSplit
 from triptych.metastage.trace.checks import check
-from triptych.metastage.trace.trace import Trace
-from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8
+from triptych.metastage.trace.trace import Trace, place
+from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8, materialize
 from triptych.sanitizer.checkers import BOUNDS, checkers
 from triptych.support.dataclass import dataclass
 
@@ -110,6 +112,8 @@ def period(swizzle: Swizzle) -> int:
 
 def advance(trace: Trace, address: Value, offset: Int, dtype: type[Numeric], space: AddressSpace) -> Value:
     """The address `offset` elements further; of packed elements, whole bytes further."""
+    if space is AddressSpace.tmem:
+        return _tensor_address(trace, address, offset, dtype.width)
     storage = storage_of(dtype)
     if storage.is_packed:
         offset = in_bytes(offset, dtype)
@@ -118,6 +122,25 @@ def advance(trace: Trace, address: Value, offset: Int, dtype: type[Numeric], spa
         widest = Int32 if space is AddressSpace.smem else Int64  # no shared memory has more than 31 bits
         address = _element(trace, address, realize(computed, widest), storage.unit, space)
     return address if known == 0 else _element(trace, address, known, storage.unit, space)
+
+
+def _tensor_address(trace: Trace, address: Value, offset: Int, width: int) -> Value:
+    """An address of tensor memory `offset` elements further: what is computed is whole words."""
+    known, computed = parted_offset(offset)
+    together = elements_per_word(width)
+    if divisibility(computed) % together:
+        raise PointerError(
+            "an address of tensor memory is not proven to be that of a whole word",
+            span=place(),
+            found=f"an offset of {offset} elements of {width} bits",
+            expected=f"a multiple of {together} elements, as far as it is not known while tracing",
+        )
+    here: Any = Int32.of(address, trace.region)
+    if known:
+        here = here + address_step(known, width)
+    if not isinstance(computed, int):
+        here = here + realize(computed // together, Int32)
+    return materialize(here, Int32.info, trace)
 
 
 def in_bytes(offset: Int, dtype: type[Numeric]) -> Int:

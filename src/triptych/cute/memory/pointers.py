@@ -135,9 +135,11 @@ class Pointer:
 
     def toint(self, *, loc: object = None, ip: object = None) -> Int32 | Int64:
         """The address in bytes; one in shared memory counts from where that of the block starts, in 32 bits."""
+        trace = tracing()
+        if self.memspace is AddressSpace.tmem:
+            return Int32.of(self.ir_value(), trace.region)
         if self.memspace not in (AddressSpace.smem, AddressSpace.dsmem):
             return self.byte_address()
-        trace = tracing()
         return Int32.of(shared_address(trace, self.ir_value()), trace.region)
 
     def byte_address(self) -> Int64:
@@ -210,6 +212,8 @@ def make_ptr(
 ) -> Pointer:
     """A pointer from an address in bytes, or from a pointer of MLIR that a builder call has given."""
     trace = tracing()
+    if mem_space is AddressSpace.tmem:
+        return Pointer(materialize(value, Int32.info, trace), numeric_class(dtype), mem_space, assumed_align)
     given = _given_pointer(value)
     if given is not None and type_text(given.type) != mem_space.pointer_type:
         pointer = trace.value("llvm.addrspacecast", (given,), mem_space.pointer_type)

@@ -12,7 +12,7 @@ from typing import Any
 
 from triptych.cute.dynamic.static_values import StaticExpression
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.mma.run_time_fields import get_field, set_field
+from triptych.cute.mma.run_time_fields import Fields, get_field, set_field
 from triptych.cute.tensors.factories import make_fragment_like, make_rmem_tensor
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import tracing
@@ -105,13 +105,13 @@ class MmaOperation(StaticExpression, Operation, ABC):
         return self.operand_space
 
     def fragment(self, operand: str, source: Tensor | AnyLayout | IntTuple) -> Tensor | None:
-        """What `make_fragment_A` or `make_fragment_B` gives where an operand does not lie in registers."""
+        """What `make_fragment_A`, `_B` or `_C` gives where an operand does not lie in registers."""
         return None
 
     @property
-    def accumulate_field(self) -> object:
-        """The field by which programs say, at run time, whether products are added to D; None where they always are."""
-        return None
+    def fields(self) -> Fields:
+        """What programs change of it at run time, such as whether products are added to D."""
+        return {}
 
     def require(self, threads: int) -> None:
         """Refuse a kernel in which `threads` threads cannot compute it. Called before `emit`."""
@@ -165,16 +165,17 @@ class MmaAtom(StaticExpression):
         return _registers(source, _held(self.op.b_dtype, source)) if view is None else view
 
     def make_fragment_C(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
-        """Registers for a part of the sums, whatever the type that memory holds."""
-        return _registers(source, self.op.acc_dtype)
+        """Registers for a part of the sums, whatever the type that memory holds, or a part of tensor memory."""
+        view = self.op.fragment("C", source)
+        return _registers(source, self.op.acc_dtype) if view is None else view
 
     def set(self, field: object, value: object) -> None:
         """Give a field of the operation a value, from here on."""
-        set_field(self, self.op.accumulate_field, field, value)
+        set_field(self, self.op.fields, field, value)
 
     def get(self, field: object) -> Boolean:
         """The value of a field of the operation."""
-        return get_field(self, self.op.accumulate_field, field)
+        return get_field(self, self.op.fields, field)
 
     def __str__(self) -> str:
         return str(self.op)

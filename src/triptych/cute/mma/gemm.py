@@ -95,9 +95,9 @@ def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Tensor, b: Tensor, c: 
         )
     product = checked_product(used, d, a, b, c)
     used.op.require(tiled.size if isinstance(tiled, TiledMma) else static_size(used.thr_id, d))
-    if (field := used.op.accumulate_field) is not None:
-        product = replace(product, accumulate=get_field(tiled, field, field))
-    used.op.emit(product)
+    fields = used.op.fields
+    given: dict[str, Any] = {known.role: get_field(tiled, fields, field) for field, known in fields.items()}
+    used.op.emit(replace(product, **given) if given else product)
 
 
 def mma_atom_call(atom: MmaAtom | TiledMma, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> None:

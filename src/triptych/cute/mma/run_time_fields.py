@@ -1,4 +1,4 @@
-"""MMA fields that programs change while the kernel runs: whether the accumulator is added.
+"""MMA fields that programs change while the kernel runs, such as whether the accumulator is added.
 
 A field is a variable of each thread, in memory at the start of the kernel, so that setting it in a loop or a branch
 means what it says; compilers turn such variables into registers, and those that are never changed into constants.
@@ -6,7 +6,7 @@ means what it says; compilers turn such variables into registers, and those that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,16 +16,33 @@ from triptych.cute.tracing.errors import UnsetFieldError
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import KernelBody, Trace, place
 from triptych.metastage.values.scalars import Boolean, Int32
+from triptych.support.dataclass import dataclass
 
 _TABLE = "fields of products"
 
 
-def set_field(owner: object, known: object, field: object, value: object) -> None:
+@dataclass(frozen=True, slots=True)
+class RunTimeField:
+    """A Boolean of an operation that is set while the kernel runs."""
+
+    role: str
+    """The field of `MmaOperands` that it becomes."""
+    initial: bool | None = None
+    """What it is before anybody has set it; None: a product before that is refused."""
+
+
+Fields = Mapping[object, RunTimeField]
+"""By what programs call them."""
+
+
+def set_field(owner: object, known: Fields, field: object, value: object) -> None:
     """Give a field of an atom or a tiled product a value, from here on."""
     _require(owner, known, field)
     trace = tracing()
     if trace.kernel is not None:
-        _variable(trace, trace.kernel, owner, field, created=True)[0] = Boolean(value).to(Int32)
+        _variable(trace, trace.kernel, owner, field, initial=known[field].initial or False)[0] = Boolean(value).to(
+            Int32
+        )
     elif isinstance(value, bool):
         trace.tables[_TABLE][id(owner), field, None] = (value, owner)
     else:
@@ -37,38 +54,41 @@ def set_field(owner: object, known: object, field: object, value: object) -> Non
         )
 
 
-def get_field(owner: object, known: object, field: object) -> Boolean:
+def get_field(owner: object, known: Fields, field: object) -> Boolean:
     """The value of a field."""
     _require(owner, known, field)
     trace = tracing()
     if trace.kernel is not None:
-        found: Boolean = _variable(trace, trace.kernel, owner, field, created=False)[0] != 0
+        found: Boolean = _variable(trace, trace.kernel, owner, field, initial=known[field].initial)[0] != 0
         return found
     if (owner_set := trace.tables[_TABLE].get((id(owner), field, None))) is not None:
         return Boolean(owner_set[0])
+    if (initial := known[field].initial) is not None:
+        return Boolean(initial)
     raise _unset(field)
 
 
-def _require(owner: object, known: object, field: object) -> None:
-    if known is None or field is not known:
+def _require(owner: object, known: Fields, field: object) -> None:
+    if field not in known:
         raise OperandTypeError(
             "this product has no such field",
             span=place(),
             found=f"{field} of {owner}",
-            expected="no field" if known is None else str(known),
+            expected=", ".join(map(str, known)) or "no field",
         )
 
 
 # Any: a tensor of one number.
-def _variable(trace: Trace, kernel: KernelBody, owner: object, field: object, *, created: bool) -> Any:
+def _variable(trace: Trace, kernel: KernelBody, owner: object, field: object, *, initial: bool | None) -> Any:
     table, key = trace.tables[_TABLE], (id(owner), field, id(kernel))
     if key not in table:
         given = table.get((id(owner), field, None))
-        if given is None and not created:
+        first = initial if given is None else given[0]
+        if first is None:
             raise _unset(field)
         with _at_start(trace, kernel):
             memory = make_rmem_tensor(1, Int32)
-            memory[0] = 0 if given is None else int(given[0])
+            memory[0] = int(first)
         table[key] = (memory, owner, kernel)  # kept, so that the numbers of both stay theirs
     return table[key][0]
 

@@ -104,11 +104,11 @@ class TiledMma(StaticExpression):
     # fields -----------------------------------------------------------------------------------------------------
     def set(self, field: object, value: object) -> None:
         """Give a field of the operation a value, from here on."""
-        set_field(self, self.op.accumulate_field, field, value)
+        set_field(self, self.op.fields, field, value)
 
     def get(self, field: object) -> Boolean:
         """The value of a field of the operation."""
-        return get_field(self, self.op.accumulate_field, field)
+        return get_field(self, self.op.fields, field)
 
     # parts ------------------------------------------------------------------------------------------------------
     def get_slice(self, thr_idx: Numeric | int) -> ThrMma:

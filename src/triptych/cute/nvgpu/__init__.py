@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from triptych.cute.nvgpu import cpasync, warp, warpgroup
+from triptych.cute.nvgpu import cpasync, tcgen05, warp, warpgroup
+from triptych.cute.nvgpu.cpasync.tensor_maps import make_tiled_tma_atom_A, make_tiled_tma_atom_B
 from triptych.cute.nvgpu.universal import (
     CacheEvictionPriority,
     CopyG2ROp,
@@ -29,6 +30,9 @@ __all__ = [
     "OperandMajorMode",
     "common",
     "cpasync",
+    "make_tiled_tma_atom_A",
+    "make_tiled_tma_atom_B",
+    "tcgen05",
     "warp",
     "warpgroup",
 ]

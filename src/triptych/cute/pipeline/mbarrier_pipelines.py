@@ -49,7 +49,7 @@ class PipelineAsync:
         defer_sync: bool = False,
     ) -> Self:
         """An empty pipeline, made by all threads of the block; with `defer_sync` the program lets them meet."""
-        made = cls(*_arrays(barrier_storage, num_stages, producer_group, consumer_group))
+        made = cls(*barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group))
         initialise(made.sync_object_full, made.sync_object_empty)
         if not defer_sync:
             meet()
@@ -163,7 +163,7 @@ class PipelineTmaAsync(PipelineAsync):
             )
         blocks = cta_layout_vmnk if cta_layout_vmnk is not None and size(cta_layout_vmnk) != 1 else None
         lane = None if tidx is None else tidx % device_model().lanes
-        arrays = _arrays(barrier_storage, num_stages, producer_group, consumer_group)
+        arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
         made = cls(*arrays, tx_count, blocks, mcast_mode_mn, lane)
         initialise(*arrays)
         if not defer_sync:
@@ -209,7 +209,7 @@ def _coordinate(blocks: Layout, number: Integer) -> Any:
     return blocks.get_flat_coord(ints(number))
 
 
-def _arrays(
+def barrier_arrays(
     storage: object, num_stages: Integer, producers: CooperativeGroup, consumers: CooperativeGroup
 ) -> tuple[MbarrierArray, MbarrierArray]:
     """The full barriers and the empty ones."""

@@ -54,8 +54,8 @@ def make_tensor(iterator: Pointer | IntTuple | Tensor, layout: AnyLayout | IntTu
         )
     if isinstance(over, ComposedLayout):
         over.known_inner  # noqa: B018 - refuses a function, whose values are no integers of the algebra
-    if checks_bounds() and iterator.allocation is None:
-        # Who lays a tensor over a bare pointer says how much memory there is.
+    if checks_bounds() and iterator.allocation is None and iterator.memspace is not AddressSpace.tmem:
+        # Who lays a tensor over a bare pointer says how much memory there is; an allocation of columns says it itself.
         iterator = iterator.inside(_memory(iterator, over))
     return Tensor(iterator, over)
 

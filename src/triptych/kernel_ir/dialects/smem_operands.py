@@ -26,6 +26,7 @@ UNUSED = CHUNK_BYTES
 _LARGEST = (1 << 14) * CHUNK_BYTES
 _MODES = (0, 3, 2, 1)
 """A descriptor's number for each swizzle."""
+_UMMA_MODES = (0, 6, 4, 2)
 
 
 def byte_swizzle(bits: int) -> Swizzle:
@@ -76,9 +77,16 @@ class SmemOperand:
         return byte_swizzle(self.swizzle)(start + self.plain_address(row, column, size))
 
     def descriptor(self) -> int:
-        """The 64 bits that say it, all but the address: that goes, in units of 16 bytes, into the lowest 14."""
-        distances = (self.leading // CHUNK_BYTES << 16) | (self.stride // CHUNK_BYTES << 32)
-        return distances | _MODES[self.swizzle] << 62
+        """The 64 bits that WGMMA takes for it, all but the address: that goes, in units of 16 bytes, into the lowest
+        14."""
+        return self._distances() | _MODES[self.swizzle] << 62
+
+    def umma_descriptor(self) -> int:
+        """Those that UMMA takes."""
+        return self._distances() | 1 << 46 | _UMMA_MODES[self.swizzle] << 61
+
+    def _distances(self) -> int:
+        return (self.leading // CHUNK_BYTES << 16) | (self.stride // CHUNK_BYTES << 32)
 
     def layout(self, rows: int, columns: int, size: int) -> Layout:
         """The layout of a slice in elements, without the swizzle."""

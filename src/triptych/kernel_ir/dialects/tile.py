@@ -45,6 +45,23 @@ are products that the warps of a warpgroup compute together while they go on. `d
 pointer for each instruction (m, k), or (n, k), without the swizzle. `a_operand` and `b_operand` say how such an operand
 lies: [major (0: K, 1: M or N), swizzle, leading byte offset, stride byte offset]; `[]` for registers. Where
 `%accumulate` (i1) is false the first k begins with zero. `wgmma_wait` leaves at most `groups` of the committed groups.
+
+    tile.umma %d, %a, %b, %accumulate {instruction, tiles = [M, N, K], d, a, b, a_operand, b_operand}
+    tile.umma_commit %mbarrier, %blocks {ctas, multicast}
+
+are products into tensor memory, whose addresses are numbers (i32: `dialects/tensor_memory.py`). A warp comes to one,
+with the same operands in all lanes, and one thread begins it. `d` is what the address of each tile (m, n) is further
+than `%d`. A commit arrives on the mbarrier, or with `multicast` on that of every block of the cluster in the mask
+`%blocks`, when what this thread has begun before is complete.
+
+    tile.tmem_alloc %word, %columns {ctas}    tile.tmem_dealloc %address, %columns {ctas}    tile.tmem_permit {ctas}
+    %register, ... = tile.tmem_load %address {shape, repeat, pack}
+    tile.tmem_store %address, %register, ... {shape, repeat, pack}
+    tile.tmem_wait {kind = "load" | "store"}    tile.tmem_fence {kind = "before" | "after"}
+
+are of whole warps: columns for the block, whose address is written to a word of shared memory; columns given back; no
+more allocations. Registers are words of 32 bits, distributed as `shape` says; a load has come, or a store is done,
+when it was waited for. A fence orders what is done with tensor memory before, or after, a thread meets others.
 """
 
 from __future__ import annotations
@@ -67,12 +84,15 @@ from triptych.kernel_ir.dialects.opdef import (
     Scope,
     Traits,
     WgmmaStep,
+    one_of,
 )
 
 TENSOR_MAP_BYTES = 128
 TENSOR_MAP_ARGUMENT = "triptych.tensor_map"
 """Of the argument of a kernel that is a map: not the pointer but the 128 bytes are what the kernel receives."""
 CACHE_POLICY = "triptych.cache_policy"
+CTA_PAIR = "triptych.cta_pair"
+"""Of a load whose bytes the mbarrier of the pair's first block counts, wherever they go in the pair."""
 
 WARP_THREADS = 32
 """Threads that execute an instruction of a warp together: all entries are NVIDIA's, and so is this number.
@@ -84,6 +104,7 @@ _POINTER = "!llvm.ptr"
 _SHARED, _GLOBAL = pointer_to(SHARED_SPACE), pointer_to(GLOBAL_SPACE)
 
 _op = partial(OpDef, TILE)
+_OF_WARP = Traits(Scope.WARP, collective=True, reads=True, writes=True)
 
 # matrices in the registers of a warp ----------------------------------------------------------------------------------
 MMA = _op(
@@ -113,13 +134,21 @@ def _is_multicast(operation: Operation) -> bool:
     return bool(operation.attributes["multicast"].value)
 
 
+def _reaches_others(operation: Operation) -> bool:
+    return CTA_PAIR in operation.attributes or _is_multicast(operation)
+
+
+def _is_of_pair(operation: Operation) -> bool:
+    return str(operation.attributes["instruction"].value).endswith("cta2")
+
+
 TMA_LOAD = _op(
     "tma_load",
     operands=(_POINTER, _SHARED, _SHARED, "i32", "i32*"),
     attributes=("box", "bytes", "swizzle", "multicast"),
     traits=ASYNC_TRANSFER,
     read_only=(0,),
-    leaves_block=_is_multicast,
+    leaves_block=_reaches_others,
     says="begins to load a box",
 )
 TMA_STORE = _op(
@@ -167,3 +196,34 @@ WGMMA_WAIT = _op("wgmma_wait", attributes=("groups",), traits=AWAITS, says="wait
 
 WGMMA_STEPS: Mapping[str, WgmmaStep] = {each: each.wgmma for each in TILE.operations if each.wgmma is not None}
 """WGMMAs, and what orders them."""
+
+# UMMA and tensor memory -----------------------------------------------------------------------------------------------
+UMMA = _op(
+    "umma",
+    operands=("i32", f"i32|{_SHARED}", _SHARED, "i1"),
+    attributes=("instruction", "tiles", "d", "a", "b", "a_operand", "b_operand"),
+    traits=ASYNC_TRANSFER,
+    leaves_block=_is_of_pair,
+    says="begins a product in tensor memory",
+)
+UMMA_COMMIT = _op(
+    "umma_commit",
+    operands=(_SHARED, "i32"),
+    attributes=("ctas", "multicast"),
+    traits=COUNTED,
+    leaves_block=_is_multicast,
+    says="commits products in tensor memory",
+)
+TMEM_ALLOC = _op("tmem_alloc", operands=(_SHARED, "i32"), attributes=("ctas",), traits=_OF_WARP)
+TMEM_DEALLOC = _op("tmem_dealloc", operands=("i32", "i32"), attributes=("ctas",), traits=_OF_WARP)
+TMEM_PERMIT = _op("tmem_permit", attributes=("ctas",), traits=_OF_WARP)
+TMEM_LOAD = _op(
+    "tmem_load",
+    operands=("i32",),
+    results=("i32*",),
+    attributes=("shape", "repeat", "pack"),
+    traits=Traits(Scope.WARP, collective=True, reads=True, result=Result.DIVERGENT),
+)
+TMEM_STORE = _op("tmem_store", operands=("i32", "i32*"), attributes=("shape", "repeat", "pack"), traits=_OF_WARP)
+TMEM_WAIT = _op("tmem_wait", attributes=(one_of("kind", "load", "store"),), traits=_OF_WARP)
+TMEM_FENCE = _op("tmem_fence", attributes=(one_of("kind", "before", "after"),), traits=COUNTED)

@@ -1,8 +1,8 @@
-"""Pass `fuse-wgmma-k-loop`: WGMMAs that follow each other on the same accumulators become one over more of k.
+"""Pass `fuse-wgmma-k-loop`: WGMMAs, or UMMAs, that follow each other on one accumulator become one over more of k.
 
-Input: `tile.wgmma` operations whose factors are known distances apart. Output: one for each run of them, with the
-tables of all. A product loads and stores its sums once, and warps of a CPU meet there once, however deep it is.
-Descriptors of NVIDIA's instructions are sums of one address and known distances.
+Input: `tile.wgmma` and `tile.umma` operations whose operands are known distances apart. Output: one for each run of
+them, with the tables of all. A product loads and stores its sums once, and warps of a CPU meet there once, however deep
+it is. Descriptors of NVIDIA's instructions are sums of one address and known distances.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.addresses import AddressForms
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, is_pure, operations
 from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS
-from triptych.kernel_ir.dialects.tile import WGMMA
+from triptych.kernel_ir.dialects.tile import UMMA, WGMMA
+from triptych.kernel_ir.dialects.umma import umma
 
-_DEEPEST = 256
-"""Of k: a CPU packs A on the stack, 64 rows of 4 bytes for each."""
+_DEEPEST = 256 * 64
+"""Rows of A times all of k: a CPU packs A on the stack, 4 bytes for each."""
+FUSED = frozenset({WGMMA, UMMA})
 _SAME = ("instruction", "d", "a_operand", "b_operand")
 
 
 def fuse_wgmma_k_loop(module: Module) -> None:
     builder, forms = Builder(module.context), AddressForms()
-    for block in dict.fromkeys(product.block for product in operations_named(module, WGMMA)):
+    for block in dict.fromkeys(product.block for product in operations_named(module, *FUSED)):
         for run in _runs(operations(block), forms):
             _join(run, forms, builder)
 
@@ -34,7 +36,7 @@ def _runs(found: Iterable[Operation], forms: AddressForms) -> list[list[Operatio
     runs: list[list[Operation]] = []
     going = False
     for operation in found:
-        if operation.name == WGMMA:
+        if operation.name in FUSED:
             if going and _follows(runs[-1], operation, forms):
                 runs[-1].append(operation)
             else:
@@ -48,20 +50,28 @@ def _runs(found: Iterable[Operation], forms: AddressForms) -> list[list[Operatio
 def _follows(run: list[Operation], operation: Operation, forms: AddressForms) -> bool:
     """Whether a product adds to what those of a run have computed, at places that are known from the first of them."""
     first = run[0]
-    depth = WARPGROUP_MMAS[str(first.attributes["instruction"].value)].shape_mnk[2]
+    rows, _, depth = _shape(first)
     slices = sum(list(one.attributes["tiles"])[2] for one in (*run, operation))
     return (
-        first.operands[0] == operation.operands[0]
+        first.name == operation.name
+        and first.operands[0] == operation.operands[0]
         and constant_of(operation.operands[3]) in (1, -1)
         and all(first.attributes[name] == operation.attributes[name] for name in _SAME)
         and list(first.attributes["tiles"])[:2] == list(operation.attributes["tiles"])[:2]
         and all(_distance(first, operation, i, forms) is not None for i in (1, 2))
-        and slices * depth <= _DEEPEST
+        and slices * depth * rows <= _DEEPEST
     )
 
 
+def _shape(product: Operation) -> tuple[int, int, int]:
+    name = str(product.attributes["instruction"].value)
+    instruction = WARPGROUP_MMAS[name] if product.name == WGMMA else umma(name)
+    assert instruction is not None, "checked where it was emitted"
+    return instruction.shape_mnk
+
+
 def _distance(first: Operation, other: Operation, operand: int, forms: AddressForms) -> int | None:
-    """Bytes from a factor of one product to that of another."""
+    """Bytes from an operand of one product to that of another."""
     one, two = (forms.address(operation.operands[operand]) for operation in (first, other))
     same = (one.memory, one.terms) == (two.memory, two.terms)
     return two.known - one.known if same else None

@@ -10,7 +10,7 @@ from triptych.kernel_ir.dialects.check import CHECK_ACCESS
 from triptych.kernel_ir.dialects.tile import MMA, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.kernel_ir.transforms.fuse_mma_k_loop import fuse_mma_k_loop
-from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import fuse_wgmma_k_loop
+from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import FUSED, fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, BOUNDS, GLOBAL, INIT, RACES, checkers
@@ -159,7 +159,7 @@ PIPELINE = (
         "fuse-wgmma-k-loop",
         "A product loads and stores its sums once, however deep it is.",
         fuse_wgmma_k_loop,
-        frozenset(WGMMA_STEPS),
+        FUSED,
         _NOTHING,
     ),
     PassSpec(

@@ -7,7 +7,7 @@ from functools import partial
 from triptych.ir.launch import LAUNCH
 from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
-from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import fuse_wgmma_k_loop
+from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import FUSED, fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
@@ -26,6 +26,7 @@ from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import (
     take_tensor_maps,
 )
 from triptych.targets.nvptx.passes.lower_simt import extract_device_module, lower_simt
+from triptych.targets.nvptx.passes.lower_tensor_memory import TENSOR_RULES, lower_tensor_memory
 from triptych.targets.nvptx.passes.merge_traps import CALLS, merge_traps
 from triptych.targets.nvptx.passes.narrow_floats import WIDENINGS, expanding, widen_bfloats
 from triptych.targets.nvptx.passes.order_atomics import UPDATES, ordering
@@ -111,7 +112,7 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
             "fuse-wgmma-k-loop",
             "A product takes and gives back all its sums, however deep it is.",
             fuse_wgmma_k_loop,
-            frozenset(WGMMA_STEPS),
+            FUSED,
             _NOTHING,
         ),
         PassSpec(
@@ -127,6 +128,12 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
             "TMA copies and mbarriers are intrinsics, or inline PTX.",
             lower_mbarrier_and_tma,
             frozenset(RULES),
+        ),
+        PassSpec(
+            "lower-tensor-memory",
+            "UMMA and tensor memory are intrinsics, which one lane of a warp issues.",
+            lower_tensor_memory,
+            frozenset(TENSOR_RULES),
         ),
         PassSpec(
             "magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS, _NOTHING

@@ -21,6 +21,7 @@ from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
 from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import RULES
 from triptych.targets.nvptx.passes.lower_simt import ROWS
+from triptych.targets.nvptx.passes.lower_tensor_memory import TENSOR_RULES
 
 PACKAGE = Path(__file__).resolve().parents[4] / "src" / "triptych"
 EMITTING = ("cute/**/*.py", "frontends/ptx/*.py", "metastage/**/*.py")
@@ -54,7 +55,8 @@ def test_the_nvidia_target_lowers_every_operation_of_our_dialects() -> None:
     """Products and divisors have passes of their own, prefetches go with the hints for caches, the host makes maps."""
     ours = {name for name in TRAITS if name.startswith(("simt.", "tile."))}
     assert not set(ROWS) & set(RULES)
-    assert set(ROWS) | set(RULES) | set(WGMMA_STEPS) == ours - {
+    assert not set(TENSOR_RULES) & (set(ROWS) | set(RULES))
+    assert set(ROWS) | set(RULES) | set(TENSOR_RULES) | set(WGMMA_STEPS) == ours - {
         "tile.mma",
         "simt.prefetch",
         "simt.divisor",
@@ -87,6 +89,7 @@ def test_names_of_the_meetings() -> None:
     assert of_a_warp == {
         *(f"simt.{name}" for name in ("shuffle", "vote", "reduce", "match", "elect", "sync_warp")),
         *("tile.mma", "tile.load_matrix", "tile.store_matrix"),
+        *(f"tile.tmem_{name}" for name in ("alloc", "dealloc", "permit", "load", "store", "wait")),
     }
     assert enclosing == {"scf.for", "scf.if", "scf.while"}
 

@@ -49,9 +49,9 @@ def test_what_members_name_are_masks_of_lanes() -> None:
 
 
 def test_reports_have_words_for_what_concerns_a_cluster() -> None:
-    """And none for what is ordered by the program's own order: fences of mbarriers and of registers."""
+    """And none for what is ordered by the program's own order: fences of mbarriers, registers and tensor memory."""
     quiet = {each for each in DEFINITIONS.values() if each.traits.scope is Scope.CLUSTER and not each.says}
-    assert quiet == {simt.MBARRIER_FENCE, tile.WGMMA_FENCE}
+    assert quiet == {simt.MBARRIER_FENCE, tile.WGMMA_FENCE, tile.TMEM_FENCE}
     assert tile.TMA_STORE.says == BOX_STORE
 
 

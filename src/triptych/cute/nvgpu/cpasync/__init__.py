@@ -8,11 +8,11 @@ from triptych.cute.nvgpu.cpasync.copy_operations import (
     CopyBulkTensorTileS2GOp,
     CopyG2SOp,
     CopyReduceBulkTensorTileS2GOp,
-    CtaGroup,
 )
 from triptych.cute.nvgpu.cpasync.tensor_maps import (
     copy_tensormap,
     cp_fence_tma_desc_release,
+    create_tma_multicast_mask,
     fence_tma_desc_acquire,
     fence_tma_desc_release,
     make_tiled_tma_atom,
@@ -20,6 +20,7 @@ from triptych.cute.nvgpu.cpasync.tensor_maps import (
     tma_partition,
     update_tma_descriptor,
 )
+from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.nvgpu.universal import LoadCacheMode
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "LoadCacheMode",
     "copy_tensormap",
     "cp_fence_tma_desc_release",
+    "create_tma_multicast_mask",
     "fence_tma_desc_acquire",
     "fence_tma_desc_release",
     "make_tiled_tma_atom",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperands, CopyOperation
 from triptych.cute.copies.instructions import copy_asynchronously
 from triptych.cute.copies.tma_atoms import TmaAtom
 from triptych.cute.copies.tma_copies import emit_tma_load, emit_tma_prefetch, emit_tma_store
 from triptych.cute.memory.hints import LoadCacheMode
+from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.tensors.reduction import ReductionOp
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.errors import CopyInstructionError
@@ -59,13 +58,6 @@ class CopyG2SOp(CopyOperation):
         copy_asynchronously(self.cached_in, atom, src, dst, index)
 
 
-class CtaGroup(Enum):
-    """How many blocks issue an instruction together."""
-
-    ONE = 1
-    TWO = 2
-
-
 _INTEGERS: tuple[type[Numeric], ...] = (Uint32, Int32, Uint64, Int64)
 _REDUCED: dict[ReductionOp, tuple[type[Numeric], ...]] = {
     ReductionOp.ADD: (Uint32, Int32, Uint64, Float16, BFloat16, Float32),
@@ -106,12 +98,9 @@ class CopyBulkTensorTileG2SOp(TmaOperation):
 
     cta_group: CtaGroup = CtaGroup.ONE
 
-    def __post_init__(self) -> None:
-        _check_group(self.cta_group)
-
     def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
         """One load for each box."""
-        emit_tma_load(_tma_atom(self, atom), src, dst, operands, False)
+        emit_tma_load(_tma_atom(self, atom), src, dst, operands, False, pair=_is_pair(self.cta_group))
         return True
 
 
@@ -121,9 +110,6 @@ class CopyBulkTensorTileG2SMulticastOp(TmaOperation):
 
     cta_group: CtaGroup = CtaGroup.ONE
 
-    def __post_init__(self) -> None:
-        _check_group(self.cta_group)
-
     @property
     def shares_boxes(self) -> bool:
         """Each block of a mask loads its part of a box for all of them."""
@@ -131,7 +117,7 @@ class CopyBulkTensorTileG2SMulticastOp(TmaOperation):
 
     def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
         """One load for each box."""
-        emit_tma_load(_tma_atom(self, atom), src, dst, operands, True)
+        emit_tma_load(_tma_atom(self, atom), src, dst, operands, True, pair=_is_pair(self.cta_group))
         return True
 
 
@@ -168,14 +154,9 @@ class CopyReduceBulkTensorTileS2GOp(TmaOperation):
         return True
 
 
-def _check_group(group: CtaGroup) -> None:
-    if getattr(group, "name", None) != CtaGroup.ONE.name:
-        raise CopyInstructionError(
-            "copies that two blocks issue together are of another generation of GPUs",
-            span=place(),
-            found=str(group),
-            expected="CtaGroup.ONE",
-        )
+def _is_pair(group: object) -> bool:
+    """Whether it is two CTAs; programs may give a group of another enumeration of the same names."""
+    return getattr(group, "name", None) == CtaGroup.TWO.name
 
 
 def _tma_atom(operation: TmaOperation, atom: CopyAtom) -> TmaAtom:

@@ -10,6 +10,7 @@ from triptych.cute.copies.tma_atoms import TmaAtom, make_tma_atom, map_operands,
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.nvgpu.cpasync.copy_operations import TmaOperation
+from triptych.cute.tensors.layout_queries import make_layout_image_mask
 from triptych.cute.tensors.program_integers import Coord
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_function, device_trace
@@ -23,7 +24,9 @@ from triptych.kernel_ir.dialects.tile import (
     TENSORMAP_RELEASE,
     TENSORMAP_REPLACE,
 )
-from triptych.layout import AnyLayout, Layout, Tile, is_congruent
+from triptych.layout import AnyLayout, IntTuple, Layout, Tile, is_congruent, size
+from triptych.layout.composed import on_outer
+from triptych.layout.layout import from_modes
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric, Uint8
 
@@ -60,6 +63,64 @@ def make_tiled_tma_atom(
         )
     op.check_type(internal_type or gmem_tensor.pointer.dtype)
     return make_tma_atom(op, gmem_tensor, smem_layout, cta_tiler, num_multicast, internal_type)
+
+
+def make_tiled_tma_atom_A(
+    op: TmaOperation,
+    gmem_tensor: Tensor,
+    smem_layout: AnyLayout,
+    mma_tiler_mnk: Tile,
+    tiled_mma: object,
+    cluster_shape_vmnk: IntTuple | None = None,
+    *,
+    internal_type: type[Numeric] | None = None,
+    loc: object = None,
+    ip: object = None,
+) -> tuple[TmaAtom, Tensor]:
+    """The copy of what a CTA has of operand A of an MMA: `smem_layout` is ((m, k), m tiles, k tiles)."""
+    shares = _along(cluster_shape_vmnk, 2)
+    return _of_operand(op, gmem_tensor, smem_layout, shares, internal_type)
+
+
+def make_tiled_tma_atom_B(
+    op: TmaOperation,
+    gmem_tensor: Tensor,
+    smem_layout: AnyLayout,
+    mma_tiler_mnk: Tile,
+    tiled_mma: object,
+    cluster_shape_vmnk: IntTuple | None = None,
+    *,
+    internal_type: type[Numeric] | None = None,
+    loc: object = None,
+    ip: object = None,
+) -> tuple[TmaAtom, Tensor]:
+    """The copy of what a CTA has of operand B of an MMA: `smem_layout` is ((n, k), n tiles, k tiles)."""
+    shares = _along(cluster_shape_vmnk, 1)
+    return _of_operand(op, gmem_tensor, smem_layout, shares, internal_type)
+
+
+def _along(cluster: IntTuple | None, mode: int) -> int:
+    """Blocks of a cluster (v, m, n, k) along a mode: each loads a part for all of them."""
+    count: Any = 1 if cluster is None else size(cluster, [mode])
+    return int(count)
+
+
+def _of_operand(
+    op: TmaOperation, tensor: Tensor, smem_layout: AnyLayout, shares: int, internal_type: type[Numeric] | None
+) -> tuple[TmaAtom, Tensor]:
+    """By the tile (rows, k) that a layout of whole instructions makes together."""
+    tile = on_outer(smem_layout, lambda plain: from_modes((_both(plain[0][0], plain[1]), _both(plain[0][1], plain[2]))))
+    tiler: Any = tuple(size(tile, [mode]) for mode in range(2))
+    return make_tiled_tma_atom(op, tensor, tile, tiler, shares if op.shares_boxes else 1, internal_type=internal_type)
+
+
+def _both(inner: Layout, outer: Layout) -> Layout:
+    return inner if size(outer) == 1 else from_modes((inner, outer))
+
+
+def create_tma_multicast_mask(cta_layout_vmnk: Layout, cta_coord_vmnk: Coord, mcast_mode: int) -> Any:
+    """The blocks of a cluster that receive what one of them loads: those along one mode of (v, m, n, k)."""
+    return make_layout_image_mask(cta_layout_vmnk, cta_coord_vmnk, mcast_mode)
 
 
 def tma_partition(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from triptych.cute.nvgpu.shared_operands import SmemLayoutAtomKind, make_smem_layout_atom
 from triptych.cute.nvgpu.warpgroup.mma_emission import commit_group, fence, wait_group
 from triptych.cute.nvgpu.warpgroup.mma_operations import (
     Field,
@@ -12,7 +13,6 @@ from triptych.cute.nvgpu.warpgroup.mma_operations import (
     OperandSource,
     WarpgroupMmaOp,
 )
-from triptych.cute.nvgpu.warpgroup.shared_operands import SmemLayoutAtomKind, make_smem_layout_atom
 from triptych.cute.tensors.layout_orders import OperandMajorMode
 
 __all__ = [

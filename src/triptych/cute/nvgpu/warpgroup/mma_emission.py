@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.cute.mma.atoms import MmaOperands, MmaOperation, Operand, misfit, threads_of_block
+from triptych.cute.nvgpu.shared_operands import slices
 from triptych.cute.tensors.register_arrays import array_of, register_offsets
 from triptych.cute.tracing.device import device_function, device_trace, tracing
 from triptych.cute.tracing.errors import MatrixTilingError
@@ -49,23 +50,7 @@ def _registers(operand: Operand) -> tuple[Any, list[int]]:
 
 def _factor(operand: Operand) -> tuple[Any, list[int], list[int]]:
     """The array or the pointer, where the registers or slices are in it, and how a slice lies in shared memory."""
-    pointer = operand.tensor.pointer
-    lies = pointer.operand
-    if lies is None:
-        return *_registers(operand), []
-    element, layout = operand.dtype.width // 8, operand.tensor.layout
-    if not layout.is_static:
-        raise misfit(
-            f"where the slices of {operand.name} are is not known while tracing", str(operand.tensor), "static modes"
-        )
-    _, rows, columns = operand.extents
-    extents = (layout[mode] if mode < len(layout) else None for mode in (1, 2))
-    first, second = (
-        [0] if mode is None else [mode(i) * element for i in range(count)]
-        for mode, count in zip(extents, (rows, columns), strict=True)
-    )
-    places = [along + across for across in second for along in first]
-    return pointer.ir_value(), places, [lies.major, lies.swizzle, lies.leading, lies.stride]
+    return (*_registers(operand), []) if operand.tensor.pointer.operand is None else slices(operand)
 
 
 def require_warpgroups(op: MmaOperation, needed: int) -> None:

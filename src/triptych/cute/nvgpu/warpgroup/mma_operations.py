@@ -6,9 +6,10 @@ import enum
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaOperands
+from triptych.cute.mma.run_time_fields import Fields, RunTimeField
+from triptych.cute.nvgpu.shared_operands import shared_fragment
 from triptych.cute.nvgpu.typed_mma import TYPES, Shape3, TypedMmaOp
 from triptych.cute.nvgpu.warpgroup.mma_emission import emit_group_mma, require_warpgroups
-from triptych.cute.nvgpu.warpgroup.shared_operands import shared_fragment
 from triptych.cute.tensors.layout_orders import OperandMajorMode
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.eager import eager
@@ -46,6 +47,9 @@ class Field(enum.Enum):
 
     def __str__(self) -> str:
         return f"warpgroup.Field.{self.name}"
+
+
+_FIELDS: Fields = {Field.ACCUMULATE: RunTimeField("accumulate")}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,9 +117,9 @@ class WarpgroupMmaOp(TypedMmaOp):
         return self.instruction.tv_shared_b
 
     @property
-    def accumulate_field(self) -> object:
+    def fields(self) -> Fields:
         """Whether a product is added to D."""
-        return Field.ACCUMULATE
+        return _FIELDS
 
     def space_of(self, operand: str) -> AddressSpace:
         """B in shared memory, A where it was said to be, the sums in registers."""

@@ -1,6 +1,6 @@
 from triptych import compat
 
 with compat.activated():
-    from cutlass.cute.nvgpu.tcgen05 import CtaGroup
+    from cutlass.cute.nvgpu.tcgen05 import make_s2t_copy
 
-    print(CtaGroup)
+    print(make_s2t_copy)

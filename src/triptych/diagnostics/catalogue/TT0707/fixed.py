@@ -2,6 +2,6 @@ from triptych import compat
 
 with compat.activated():
     try:
-        from cutlass.cute.nvgpu.tcgen05 import CtaGroup
+        from cutlass.cute.nvgpu.tcgen05 import make_s2t_copy
     except ImportError:
-        CtaGroup = None
+        make_s2t_copy = None

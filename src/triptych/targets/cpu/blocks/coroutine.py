@@ -18,7 +18,7 @@ from triptych.ir.location import place_of
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space
 from triptych.kernel_ir.analysis.spin_loops import spins
 from triptych.kernel_ir.dialects.kernel_attributes import barrier_names, device_of
-from triptych.kernel_ir.dialects.kernel_operations import body, traits, walk
+from triptych.kernel_ir.dialects.kernel_operations import body, contains, traits, walk
 from triptych.kernel_ir.dialects.simt import MBARRIER_INIT
 from triptych.targets.cpu.abi.abi import (
     KERNEL_STUCK,
@@ -32,11 +32,12 @@ from triptych.targets.cpu.abi.abi import (
 from triptych.targets.cpu.abi.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
 from triptych.targets.cpu.blocks.warp_coroutine import WarpCoroutine
 from triptych.targets.cpu.emit.async_queue import AsyncQueue
-from triptych.targets.cpu.emit.barrier_state import LIVE_WARPS, PROGRESS, loop, when
+from triptych.targets.cpu.emit.barrier_state import LIVE_WARPS, PROGRESS, TENSOR_MEMORY, loop, when
 from triptych.targets.cpu.emit.clusters import ClusterStates, words_of_block
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame, turn
 from triptych.targets.cpu.emit.mbarriers import Word, forget
+from triptych.targets.cpu.emit.umma import TENSOR_BYTES, TENSOR_MEMORY_USES
 from triptych.targets.cpu.emit.warp import LaunchCoordinates, Observe
 
 
@@ -74,9 +75,14 @@ class CoroutineKernel:
         queue = warp.queue
         if queue is not None:
             queue.define()
+        tensor_memory = None
+        if contains(self._kernel, TENSOR_MEMORY_USES):
+            tensor_memory = frame.memory.allocate(code.type("i8"), TENSOR_BYTES * frame.blocks)
 
         def run(first: LaunchCoordinates) -> None:
             states.reset()
+            if tensor_memory is not None:
+                states.give(TENSOR_MEMORY, tensor_memory, TENSOR_BYTES)
             if queue is not None:
                 queue.begin(frame, states.each, first.block_ids[0])
             zero, one = code.constant(0, "i32"), code.constant(1, "i32")

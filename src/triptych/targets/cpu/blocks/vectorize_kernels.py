@@ -6,7 +6,7 @@ from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import append_ir, kernels, symbols
 from triptych.kernel_ir.dialects.check import CHECK_STOP, CHECKS_ATTRIBUTE
 from triptych.kernel_ir.dialects.kernel_attributes import device_of
-from triptych.kernel_ir.dialects.kernel_operations import reaches_other_blocks, traits, walk
+from triptych.kernel_ir.dialects.kernel_operations import contains, reaches_other_blocks, traits, walk
 from triptych.support.forking import import_late
 from triptych.targets.cpu.abi.abi import BLOCK_MEMORY_DECLARATION, KERNEL_WAITING_DECLARATION
 from triptych.targets.cpu.abi.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
@@ -15,6 +15,7 @@ from triptych.targets.cpu.blocks.barrier_regions import NeedsCoroutines
 from triptych.targets.cpu.blocks.blocks import BlockFunction
 from triptych.targets.cpu.blocks.coroutine import CoroutineKernel
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
+from triptych.targets.cpu.emit.umma import TENSOR_MEMORY_USES
 from triptych.targets.cpu.emit.values import private_arrays
 from triptych.targets.cpu.emit.warp import BlockEnv, Observer
 
@@ -42,7 +43,7 @@ def vectorize_kernels(module: Module) -> None:
 
 def _convert(kernel: Operation, module: Module) -> None:
     """Loops over warps between barriers where that is right, warps that wait for each other otherwise."""
-    if reaches_other_blocks(kernel):
+    if reaches_other_blocks(kernel) or contains(kernel, TENSOR_MEMORY_USES):
         CoroutineKernel(kernel, module, _observer).build()
         return
     try:

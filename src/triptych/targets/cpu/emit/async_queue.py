@@ -23,14 +23,15 @@ from triptych.targets.cpu.emit.warp import Background, BlockEnv, Warp
 #
 # A queue is two numbers, those of its oldest place and of the one after the newest, the state of chance, and a ring of
 # records. A record: whether its operation is still to be done, which one it is, whose, of which kind and group; then
-# what it works on. Products of one owner are done in their order, everything else in any.
+# what it works on. Products and commits of one owner are done in their order, everything else in any.
 
 HEAD_BYTES, RECORD_BYTES, PLACES = 64, 128, 256
 QUEUE_BYTES = HEAD_BYTES + RECORD_BYTES * PLACES
 FIRST_OPERAND = 3
 """The word of eight bytes in which operands begin."""
 MOST_OPERANDS = 8
-LOADS, STORES, PRODUCTS = range(3)
+LOADS, STORES, PRODUCTS, UMMAS = range(4)
+"""Kinds; of the last two, those of one owner are done in their order."""
 
 _FUNCTIONS = Template("""
 func.func private @"$name.slot"(%queue: !llvm.ptr, %i: i32) -> !llvm.ptr {
@@ -163,7 +164,7 @@ func.func private @"$name.run_any"(%queue: !llvm.ptr, %state: !llvm.ptr) -> i1 {
     %group_at = llvm.getelementptr %record[5] : (!llvm.ptr) -> !llvm.ptr, i32
     %group = llvm.load %group_at {alignment = 4 : i64} : !llvm.ptr -> i32
     %products = arith.constant $products : i32
-    %in_order = arith.cmpi eq, %kind, %products : i32
+    %in_order = arith.cmpi sge, %kind, %products : i32
     scf.if %in_order {
       func.call @"$name.run_due"(%queue, %state, %kind, %owner, %group)
         : (!llvm.ptr, !llvm.ptr, i32, i64, i32) -> ()
@@ -350,6 +351,15 @@ def defer(warp: Warp, kind: int, values: Sequence[Value], act: Act, group: Value
     owner = warp.arrays.owner(warp, whole_group=kind == PRODUCTS)
     number = state.get(state.of_warp(warp.number, BULK_GROUPS)) if group is None else group
     queue.put(state, kind, owner, number, values, act)
+
+
+def defer_umma(warp: Warp, values: Sequence[Value], act: Act) -> None:
+    """Do `act` after the products and commits that this warp has issued before."""
+    state, number = warp.arrays.state, None
+    if warp.arrays.queue is not None and state is not None:
+        number = state.get(state.of_warp(warp.number, PRODUCT_GROUPS))
+        state.add(state.of_warp(warp.number, PRODUCT_GROUPS), 1)
+    defer(warp, UMMAS, values, act, number)
 
 
 # groups -------------------------------------------------------------------------------------------------------------

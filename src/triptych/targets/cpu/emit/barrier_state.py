@@ -26,7 +26,10 @@ QUEUE = CONTEXT_BYTES + 2
 """Two words: the address of the queue of operations that are done later, in kernels that have one."""
 SHADOW = QUEUE + 2
 """Two words: where it is kept who wrote which bytes of shared memory, in checking builds."""
-ADDRESSES = SHADOW + 2
+TENSOR_MEMORY = SHADOW + 2
+"""Two words: the address of tensor memory, in kernels that have it; then which columns are taken."""
+TENSOR_USED = TENSOR_MEMORY + 2
+ADDRESSES = TENSOR_MEMORY + 4
 """Their addresses, two words each: of the first ones, which are all in any program of reason."""
 WAITING = ADDRESSES + 2 * MOST_KNOWN
 """From here on `WARP_WORDS` for each warp: where it waits; the parity and (two words) the address of the mbarrier that

@@ -331,6 +331,13 @@ class ClusterStates:
         state.set(LIVE_WARPS, self._frame.warps)
         state.set(DISTANCE, self._code.value("arith.trunci", (self._frame.memory.distance,), "i32"))
 
+    def give(self, word: int, memory: Value, size: int) -> None:
+        """Give every block its own part of some memory, by its address in two words."""
+        code = self._code
+        for rank in range(self._frame.blocks):
+            place = self.state(code.constant(rank, "i32")).place(word)
+            code.store(code.offset(memory, rank * size, "i8") if rank else memory, place, 8)
+
     def total(self, word: int) -> Value:
         """The sum of a word over all blocks."""
         code = self._code

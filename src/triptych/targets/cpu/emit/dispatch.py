@@ -30,6 +30,7 @@ from triptych.targets.cpu.emit import (
     mma,
     thread_vectors,
     tma,
+    umma,
     wgmma,
 )
 from triptych.targets.cpu.emit.memory import lane_address, row_address
@@ -172,6 +173,7 @@ _HANDLERS = {
     **clusters.HANDLERS,
     **thread_vectors.HANDLERS,
     **wgmma.HANDLERS,
+    **umma.HANDLERS,
     CHECK_ADDRESS: address,
     CHECK_STOP: stop,
 }

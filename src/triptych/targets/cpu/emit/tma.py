@@ -12,6 +12,7 @@ from math import prod
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.dialects.simt import BULK_COMMIT, BULK_WAIT
 from triptych.kernel_ir.dialects.tile import (
+    CTA_PAIR,
     TENSOR_MAP_BYTES,
     TENSORMAP_ACQUIRE,
     TENSORMAP_CP_FENCEPROXY,
@@ -38,6 +39,7 @@ _BEFORE_COORDINATES = 4
 
 def load(warp: Warp, operation: Operation) -> None:
     copy, multicast = _copy(operation, LOAD), bool(operation.attributes["multicast"].value)
+    pair = CTA_PAIR in operation.attributes
 
     def once(given: list[Value], lane: Value) -> None:
         used, shared, barrier, blocks, *where = given
@@ -52,14 +54,16 @@ def load(warp: Warp, operation: Operation) -> None:
             used, target, counter, *where = values
             complete(warp.code, state, counter, _call(warp, copy, [used, target, *where]))
 
-        if not multicast:
+        def into_block(rank: Value) -> None:
+            at = warp.arrays.of_rank(warp, operation, shared, rank)
+            into(at, warp.arrays.of_rank(warp, operation, barrier, first_of_pair(warp.code, rank) if pair else rank))
+
+        if multicast:
+            each_bit(warp.code, blocks, into_block)
+        elif pair:
+            into_block(own_rank(warp))
+        else:
             into(shared, barrier)
-            return
-        _each_bit(
-            warp.code,
-            blocks,
-            lambda rank: into(*(warp.arrays.of_rank(warp, operation, each, rank) for each in (shared, barrier))),
-        )
 
     _each_lane(warp, operation, once)
 
@@ -146,7 +150,7 @@ def _each_lane(warp: Warp, operation: Operation, act: Callable[[list[Value], Val
     each_active(warp, once)
 
 
-def _each_bit(code: LaneBuilder, bits: Value, act: Callable[[Value], None]) -> None:
+def each_bit(code: LaneBuilder, bits: Value, act: Callable[[Value], None]) -> None:
     """What is done for every bit of a mask (i32), with its number (i32)."""
     zero, one = code.constant(0, "i32"), code.constant(1, "i32")
     made = code.operation("scf.while", (bits,), ["i32"], regions=2)
@@ -161,6 +165,17 @@ def _each_bit(code: LaneBuilder, bits: Value, act: Callable[[Value], None]) -> N
     without = code.value("arith.andi", (left, code.value("arith.subi", (left, one), "i32")), "i32")
     code.operation("scf.yield", (without,))
     code.leave(before)
+
+
+def own_rank(warp: Warp) -> Value:
+    """The number (i32) of this block in its cluster."""
+    cluster = warp.arrays.cluster
+    return warp.code.constant(0, "i32") if cluster is None else cluster.rank()
+
+
+def first_of_pair(code: LaneBuilder, rank: Value) -> Value:
+    """The block of the same pair that issues its products."""
+    return code.value("arith.andi", (rank, code.constant(-2, "i32")), "i32")
 
 
 def _copy(operation: Operation, kind: str) -> BoxCopy:

@@ -149,6 +149,8 @@ class ClusterInfo(Protocol):
 
     def rank(self) -> Value: ...
 
+    def state(self, rank: Value | None = None) -> State: ...
+
 
 class BlockEnv:
     """The block function's memory: shared memory, arrays private to threads, scratch, and the record of a fault."""

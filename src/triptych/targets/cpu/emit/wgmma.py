@@ -22,9 +22,10 @@ from triptych.targets.cpu.emit.async_queue import PRODUCTS, commit_products, def
 from triptych.targets.cpu.emit.barrier_state import CONTEXT_BYTES, PRODUCT_WORDS, PROGRESS, State, when
 from triptych.targets.cpu.emit.collectives import no_op, require, require_whole_warp
 from triptych.targets.cpu.emit.mma import array_of, table, values
+from triptych.targets.cpu.emit.packed_product import Factor
 from triptych.targets.cpu.emit.values import Scalar
 from triptych.targets.cpu.emit.warp import Warp
-from triptych.targets.cpu.emit.wgmma_tiles import Factor, function_name, product_function
+from triptych.targets.cpu.emit.wgmma_tiles import function_name, product_function
 
 _RECORD = "vector<4xi64>"
 

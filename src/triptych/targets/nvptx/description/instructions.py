@@ -207,6 +207,16 @@ INSTRUCTIONS = (
     Instruction(tile.WGMMA_FENCE, _I, "wgmma.fence", since=90, specific=True, last=90),
     Instruction(tile.WGMMA_COMMIT, _I, "wgmma.commit_group", since=90, specific=True, last=90),
     Instruction(tile.WGMMA_WAIT, _P, "wgmma.wait_group", since=90, specific=True, last=90),
+    # products in tensor memory
+    Instruction(tile.UMMA, _I, "tcgen05.mma", since=100, specific=True, last=103),
+    Instruction(tile.UMMA_COMMIT, _I, "tcgen05.commit", since=100, specific=True, last=103),
+    Instruction(tile.TMEM_ALLOC, _I, "tcgen05.alloc", since=100, specific=True, last=103),
+    Instruction(tile.TMEM_DEALLOC, _I, "tcgen05.dealloc", since=100, specific=True, last=103),
+    Instruction(tile.TMEM_PERMIT, _I, "tcgen05.relinquish_alloc_permit", since=100, specific=True, last=103),
+    Instruction(tile.TMEM_LOAD, _I, "tcgen05.ld", since=100, specific=True, last=103),
+    Instruction(tile.TMEM_STORE, _I, "tcgen05.st", since=100, specific=True, last=103),
+    Instruction(tile.TMEM_FENCE, _I, "tcgen05.fence", since=100, specific=True, last=103),
+    Instruction(tile.TMEM_WAIT, _I, "tcgen05.wait", since=100, specific=True, last=103),
     Instruction(simt.SET_REGISTERS, _I, "setmaxnreg", since=90, specific=True),
     # barriers in shared memory
     Instruction(simt.MBARRIER_INIT, _I, "mbarrier.init", since=80),

@@ -21,6 +21,7 @@ from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space, pointer
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.tile import (
     CACHE_POLICY,
+    CTA_PAIR,
     TENSOR_MAP_ARGUMENT,
     TENSOR_MAP_BYTES,
     TENSORMAP_ACQUIRE,
@@ -83,9 +84,13 @@ class _Copy:
         first = self._operand(tensor_map, "l")
         self._written.append(f"[{first}, {{{', '.join(self._operand(each, 'r') for each in coordinates)}}}]")
 
+    def word(self, word: str) -> None:
+        """A further word."""
+        self._name += word
+
     def option(self, word: str, value: Value, letter: str) -> None:
         """A further word, and the operand that comes with it."""
-        self._name += word
+        self.word(word)
         self._written.append(self._operand(value, letter))
 
     def write(self) -> list[Value]:
@@ -105,13 +110,26 @@ class _Copy:
 
 def _load(op: Replacement) -> list[Value]:
     tensor_map, shared, barrier, blocks, *coordinates = op.operands
+    pair = CTA_PAIR in op.operation.attributes
     copy = _Copy(op, _LOAD.format(rank=len(coordinates)))
     copy.address(shared)
     copy.box(tensor_map, coordinates)
-    copy.address(barrier)
+    copy.address(_at_first_of_pair(op, barrier) if pair else barrier)
     if bool(op.operation.attributes["multicast"].value):
         copy.option(".multicast::cluster", op.value("arith.trunci", (blocks,), "i16"), "h")
+    if pair:
+        copy.word(".cta_group::2")
     return copy.write()
+
+
+_FIRST_OF_PAIR = ~(1 << 24)
+"""The bit of an address of shared memory that tells the blocks of a pair apart."""
+
+
+def _at_first_of_pair(op: Replacement, barrier: Value) -> Value:
+    address = op.value("llvm.ptrtoint", (barrier,), "i32")
+    there = op.value("arith.andi", (address, op.integer("i32", _FIRST_OF_PAIR)), "i32")
+    return op.value("llvm.inttoptr", (there,), pointer_to(SHARED_SPACE))
 
 
 def _store(op: Replacement) -> list[Value]:

@@ -21,7 +21,8 @@ from triptych.kernel_ir.dialects.smem_operands import K_MAJOR, MN_MAJOR, byte_sw
 from triptych.layout import Layout, slice_and_offset, tile_to_shape, zipped_divide
 from triptych.stages import PassSpec
 from triptych.targets.cpu.emit.mma import values
-from triptych.targets.cpu.emit.wgmma_tiles import Factor, function_name, product_function
+from triptych.targets.cpu.emit.packed_product import Factor
+from triptych.targets.cpu.emit.wgmma_tiles import function_name, product_function
 
 SLICES = 2
 CONTEXT = 128 * 1024

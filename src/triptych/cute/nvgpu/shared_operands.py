@@ -1,4 +1,4 @@
-"""WGMMA operands in shared memory: layout atoms, which are tiled to any shape, and views whose elements are slices.
+"""MMA operands in shared memory (WGMMA, UMMA): layout atoms that are tiled to any shape, and views of slices.
 
 Input: a partition (slice, slices along M or N, slices along K, further modes…) of a tensor in shared memory. Output: a
 tensor on the same memory without its swizzle, whose first mode is one slice; a part of it is ordinary arithmetic.
@@ -7,10 +7,11 @@ tensor on the same memory without its swizzle, whose first mode is one slice; a 
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.mma.atoms import MmaOperation, misfit
+from triptych.cute.mma.atoms import MmaOperation, Operand, misfit
 from triptych.cute.tensors.layout_orders import OperandMajorMode
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.eager import eager
@@ -53,6 +54,26 @@ def shared_fragment(op: MmaOperation, name: str, source: object, major: OperandM
     _require_alignment(name, pointer)
     view = from_modes((Layout(1, 0), *(layout[mode] for mode in range(1, rank(layout)))))
     return Tensor(pointer.sliced(operand), view)
+
+
+def slices(operand: Operand) -> tuple[Any, list[int], list[int]]:
+    """Of a view of shared memory: its pointer, how many bytes each slice is further, and how a slice lies."""
+    pointer = operand.tensor.pointer
+    lies = pointer.operand
+    assert lies is not None, "a fragment of shared memory"
+    element, layout = operand.dtype.width // 8, operand.tensor.layout
+    if not layout.is_static:
+        raise misfit(
+            f"where the slices of {operand.name} are is not known while tracing", str(operand.tensor), "static modes"
+        )
+    _, rows, columns = operand.extents
+    extents = (layout[mode] if mode < len(layout) else None for mode in (1, 2))
+    first, second = (
+        [0] if mode is None else [mode(i) * element for i in range(count)]
+        for mode, count in zip(extents, (rows, columns), strict=True)
+    )
+    places = [along + across for across in second for along in first]
+    return pointer.ir_value(), places, [lies.major, lies.swizzle, lies.leading, lies.stride]
 
 
 def _plain(source: Tensor, element: int) -> tuple[Layout, int | None]:

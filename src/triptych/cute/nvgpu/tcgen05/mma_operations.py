@@ -1,0 +1,264 @@
+"""UMMA operations as objects (`tcgen05.mma`): types, a shape, how many CTAs, and where operands lie."""
+
+from __future__ import annotations
+
+import enum
+
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
+from triptych.cute.mma.atoms import MmaOperands, Operand, misfit
+from triptych.cute.mma.run_time_fields import Fields, RunTimeField
+from triptych.cute.nvgpu.cta_groups import CtaGroup
+from triptych.cute.nvgpu.shared_operands import shared_fragment, slices
+from triptych.cute.nvgpu.typed_mma import Shape3, TypedMmaOp
+from triptych.cute.tensors.layout_orders import OperandMajorMode
+from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.device import device_trace, tracing
+from triptych.cute.tracing.eager import eager
+from triptych.cute.tracing.errors import UnknownMatrixInstructionError
+from triptych.kernel_ir.dialects.mma import WIDTHS
+from triptych.kernel_ir.dialects.tensor_memory import accumulator_layout, accumulator_words, address_step
+from triptych.kernel_ir.dialects.tile import UMMA
+from triptych.kernel_ir.dialects.umma import DEPTH_BITS, Umma, umma
+from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, size
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import (
+    BFloat16,
+    Boolean,
+    Float8E4M3FN,
+    Float8E5M2,
+    Float16,
+    Float32,
+    Int8,
+    Int32,
+    Numeric,
+    TFloat32,
+    Uint8,
+    materialize,
+)
+from triptych.support.dataclass import dataclass
+
+
+class OperandSource(enum.Enum):
+    """Where A lies."""
+
+    SMEM = "smem"
+    TMEM = "tmem"
+
+
+class Field(enum.Enum):
+    """What programs change of a product while the kernel runs."""
+
+    ACCUMULATE = "accumulate"
+
+    def __str__(self) -> str:
+        return f"tcgen05.Field.{self.name}"
+
+
+_FIELDS: Fields = {Field.ACCUMULATE: RunTimeField("accumulate", initial=False)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UmmaOp(TypedMmaOp):
+    """A product of tiles of shared memory into tensor memory, which one thread begins."""
+
+    cta_group: CtaGroup
+    a_src: OperandSource
+    a_major_mode: OperandMajorMode
+    b_major_mode: OperandMajorMode
+
+    def __post_init__(self) -> None:
+        if umma(self._name()) is None or self.a_dtype not in self.factors:
+            raise self._unknown()
+        if self.a_src is not OperandSource.SMEM:
+            raise UnknownMatrixInstructionError(
+                "A of a product in tensor memory is read from shared memory here",
+                span=place(),
+                found=str(self.a_src),
+                expected="OperandSource.SMEM",
+            )
+
+    def _name(self) -> str:
+        return f"{self._shape_and_types()}.cta{self.cta_group.value}"
+
+    def _unknown(self) -> UnknownMatrixInstructionError:
+        a, b, d = (kind.__name__ for kind in (self.a_dtype, self.b_dtype, self.acc_dtype))
+        depth = DEPTH_BITS // self.factors[0].width
+        rows = "64 or 128" if self.cta_group is CtaGroup.ONE else "128 or 256"
+        return UnknownMatrixInstructionError(
+            f"{type(self).__name__} has no such instruction",
+            span=place(),
+            found=f"{a} * {b} with {d} sums on {self.shape_mnk} by {self.cta_group}",
+            expected=f"factors of {' or '.join(kind.__name__ for kind in self.factors)}, M of {rows}, "
+            f"N a multiple of 16 up to 256 (of 8 for M 64), K of {depth}",
+        )
+
+    @property
+    def instruction(self) -> Umma:
+        """Its entry among the instructions."""
+        found = umma(self._name())
+        assert found is not None, "checked when it was made"
+        return found
+
+    @property
+    def threads(self) -> Layout:
+        """The CTAs that compute it together."""
+        return self.instruction.threads
+
+    @property
+    def tv_layout_A(self) -> Layout:
+        """What each CTA has of A."""
+        return self.instruction.tv_a
+
+    @property
+    def tv_layout_B(self) -> Layout:
+        """What each CTA has of B."""
+        return self.instruction.tv_b
+
+    @property
+    def fields(self) -> Fields:
+        """Whether a product is added to D: not before anybody says so."""
+        return _FIELDS
+
+    def space_of(self, operand: str) -> AddressSpace:
+        """Factors in shared memory, sums in tensor memory."""
+        return AddressSpace.smem if operand in "AB" else AddressSpace.tmem
+
+    def fragment(self, operand: str, source: Tensor | AnyLayout | IntTuple) -> Tensor:
+        """A view of a partition of shared memory, or tensor memory for sums of a shape."""
+        if operand == "C":
+            return self._sums(source)
+        major = self.a_major_mode if operand == "A" else self.b_major_mode
+        return shared_fragment(self, operand, source, major)
+
+    def _sums(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
+        shape = source.layout.shape if isinstance(source, Tensor) else source
+        shape = shape.shape if isinstance(shape, Layout | ComposedLayout) else shape
+        m, n, _ = self.shape_mnk
+        if not isinstance(shape, tuple) or size(shape[0]) != m // self.cta_group.value * n:
+            raise misfit("sums of another shape", str(shape), "what partition_shape_C gives, and stages after it")
+        words = accumulator_words(m, n, self.cta_group.value)
+        layout = accumulator_layout(words, shape[1:], WIDTHS[self.instruction.accumulator])
+        start = materialize(0, Int32.info, tracing())
+        return Tensor(Pointer(start, self.acc_dtype, AddressSpace.tmem, 16), layout)
+
+    def emit(self, product: MmaOperands) -> None:
+        """All instructions as one operation."""
+        _emit(self.instruction, product)
+
+
+class MmaF16BF16Op(UmmaOp):
+    """Products of Float16 or of BFloat16."""
+
+    __slots__ = ()
+    factors = (Float16, BFloat16)
+
+    @eager
+    def __init__(
+        self,
+        ab_dtype: type[Numeric],
+        acc_dtype: type[Numeric],
+        instruction_shape: Shape3,
+        cta_group: CtaGroup,
+        a_src: OperandSource,
+        a_major_mode: OperandMajorMode,
+        b_major_mode: OperandMajorMode,
+    ) -> None:
+        super().__init__(ab_dtype, ab_dtype, acc_dtype, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+
+
+class MmaTF32Op(UmmaOp):
+    """Products of TFloat32; memory may hold Float32, whose low bits the instruction does not read."""
+
+    __slots__ = ()
+    factors = (TFloat32,)
+
+    @eager
+    def __init__(
+        self,
+        instruction_shape: Shape3,
+        cta_group: CtaGroup,
+        a_src: OperandSource,
+        a_major_mode: OperandMajorMode,
+        b_major_mode: OperandMajorMode,
+    ) -> None:
+        kinds = (TFloat32, TFloat32, Float32)
+        super().__init__(*kinds, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+
+
+class MmaI8Op(UmmaOp):
+    """Products of integers of one byte."""
+
+    __slots__ = ()
+    factors = (Int8, Uint8)
+
+    @eager
+    def __init__(
+        self,
+        ab_dtype: type[Numeric],
+        instruction_shape: Shape3,
+        cta_group: CtaGroup,
+        a_src: OperandSource,
+        a_major_mode: OperandMajorMode,
+        b_major_mode: OperandMajorMode,
+    ) -> None:
+        kinds = (ab_dtype, ab_dtype, Int32)
+        super().__init__(*kinds, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+
+
+class MmaF8F6F4Op(UmmaOp):
+    """Products of floats of one byte."""
+
+    __slots__ = ()
+    factors = (Float8E4M3FN, Float8E5M2)
+
+    @eager
+    def __init__(
+        self,
+        a_dtype: type[Numeric],
+        b_dtype: type[Numeric],
+        acc_dtype: type[Numeric],
+        instruction_shape: Shape3,
+        cta_group: CtaGroup,
+        a_src: OperandSource,
+        a_major_mode: OperandMajorMode,
+        b_major_mode: OperandMajorMode,
+    ) -> None:
+        super().__init__(a_dtype, b_dtype, acc_dtype, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+
+
+# emission: one operation stands for all instructions of a call, and one thread of the warp begins them ---------------
+def _emit(instruction: Umma, product: MmaOperands) -> None:
+    """One `tile.umma` for all instructions of a product."""
+    trace = device_trace()
+    builder = trace.builder
+    d, c = product.d.tensor, product.c.tensor
+    if d.pointer is not c.pointer or d.layout != c.layout:
+        raise misfit(
+            "D is not C: UMMA accumulates in place",
+            f"D {d} and C {c}",
+            "the same tensor twice",
+            "cute.gemm(tiled_mma, sums, a, b, sums)",
+        )
+    attributes = {
+        "instruction": builder.string(instruction.name),
+        "tiles": builder.integers(product.tiles),
+        "d": builder.integers(_tile_addresses(product.d)),
+    }
+    operands = [d.pointer.ir_value()]
+    for operand in (product.a, product.b):
+        pointer, places, lies = slices(operand)
+        name = operand.name.lower()
+        attributes[name], attributes[f"{name}_operand"] = builder.integers(places), builder.integers(lies)
+        operands.append(pointer)
+    accumulate = materialize(product.accumulate, Boolean.info, trace)
+    trace.operation(UMMA, [*operands, accumulate], attributes=attributes)
+
+
+def _tile_addresses(operand: Operand) -> list[int]:
+    """What the address of each tile (m, n) is further than that of the first."""
+    layout, (_, rows, columns) = operand.tensor.layout, operand.extents
+    if not layout.is_static:
+        raise misfit("where the tiles of D are is not known while tracing", str(operand.tensor), "static modes")
+    places = [layout((0, m, n)[: len(layout)]) for n in range(columns) for m in range(rows)]
+    return [address_step(place, operand.dtype.width) for place in places]

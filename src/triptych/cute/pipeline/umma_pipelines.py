@@ -1,0 +1,136 @@
+"""UMMA pipelines: products in tensor memory empty or fill stages, and a commit says when they have.
+
+In a pair of CTAs the first one issues the products. Copies of both count on its barriers, and its commits arrive in all
+blocks whose stages the products have read, or in both blocks of the pair.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from triptych.cute.arch.indices import block_idx_in_cluster
+from triptych.cute.arch.warp import elect_one
+from triptych.cute.dynamic.traced_integers import ints
+from triptych.cute.memory.pointers import Pointer
+from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync, barrier_arrays
+from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, initialise, meet, when
+from triptych.cute.pipeline.participants import CooperativeGroup
+from triptych.cute.pipeline.states import Place
+from triptych.cute.tensors.layout_queries import make_layout_image_mask
+from triptych.cute.tracing.device import Integer, bits32, device_function, device_trace
+from triptych.kernel_ir.dialects.tile import TMEM_FENCE, UMMA_COMMIT
+from triptych.layout import Layout, size
+
+_M, _N = 1, 2
+"""Modes of a cluster (v, m, n, k)."""
+
+
+def commit_products(barrier: Pointer, ctas: int, blocks: Integer | None) -> None:
+    """One thread of the warp arrives when the products that it has begun are complete; on a barrier of this block, or
+    of every block of a mask."""
+    trace = device_trace()
+    attributes = {
+        "ctas": trace.builder.integer("i64", ctas),
+        "multicast": trace.builder.attribute("false" if blocks is None else "true"),
+    }
+    mask = bits32(0 if blocks is None else blocks)
+    trace.operation(UMMA_COMMIT, (barrier.ir_value(), mask), attributes=attributes)
+
+
+def fence_after_wait() -> None:
+    """What this thread does with tensor memory from here on comes after what it has waited for."""
+    trace = device_trace()
+    trace.operation(TMEM_FENCE, attributes={"kind": trace.builder.string("after")})
+
+
+def _ctas(blocks: Layout | None) -> int:
+    """CTAs that compute a product together."""
+    count: Any = 1 if blocks is None else size(blocks, [0])
+    return int(count)
+
+
+def _coordinate(blocks: Layout) -> tuple[Any, ...]:
+    found: Any = blocks.get_flat_coord(ints(block_idx_in_cluster()))
+    return tuple(found)
+
+
+def _of_pair(blocks: Layout, *modes: int) -> Any:
+    """A mask of the blocks that differ from this one along one of the modes, with the other CTA of the pair of each."""
+    _, *here = _coordinate(blocks)
+    masks = [make_layout_image_mask(blocks, (v, *here), mode) for v in range(_ctas(blocks)) for mode in modes]
+    mask = masks[0]
+    for more in masks[1:]:
+        mask = mask | more
+    return mask
+
+
+class PipelineTmaUmma(PipelineTmaAsync):
+    """Stages that TMA copies fill and products read: a stage is empty when its products are complete."""
+
+    def producer_acquire(self, state: Place, try_acquire_token: object = None) -> None:
+        """Wait until the stage is empty, then expect its bytes: in a pair, those of both, by the first."""
+        if _ctas(self._blocks) == 1:
+            super().producer_acquire(state, try_acquire_token)
+            return
+        PipelineAsync.producer_acquire(self, state, try_acquire_token)
+        when(block_idx_in_cluster() % 2 == 0, lambda: self._expect(state.index))
+
+    def _expect(self, index: Integer) -> None:
+        with elect_one():
+            self.sync_object_full.arrive_and_expect_tx(index, self.tx_count)
+
+    def consumer_release(self, state: Place) -> None:
+        """The stage is empty, in all blocks whose copies reach this one, when products begun so far are complete."""
+        self._calls.record("consumer_release", state)
+        blocks = None if self._blocks is None else _of_pair(self._blocks, _M, _N)
+        commit_products(self.sync_object_empty.get_barrier(state.index), _ctas(self._blocks), blocks)
+
+
+class PipelineUmmaAsync(PipelineAsync):
+    """Sums in tensor memory that products fill and threads empty."""
+
+    def __init__(self, full: MbarrierArray, empty: MbarrierArray, blocks: Layout | None = None) -> None:
+        super().__init__(full, empty)
+        self._blocks = blocks
+
+    @classmethod
+    @device_function
+    def create(  # type: ignore[override]
+        cls,
+        *,
+        num_stages: int,
+        producer_group: CooperativeGroup,
+        consumer_group: CooperativeGroup,
+        barrier_storage: object = None,
+        cta_layout_vmnk: Layout | None = None,
+        defer_sync: bool = False,
+    ) -> Self:
+        """An empty pipeline, of the pair of CTAs where there is one."""
+        blocks = cta_layout_vmnk if cta_layout_vmnk is not None and size(cta_layout_vmnk) != 1 else None
+        arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
+        made = cls(*arrays, blocks)
+        initialise(*arrays)
+        if not defer_sync:
+            meet(blocks)
+        return made
+
+    def producer_commit(self, state: Place) -> None:
+        """The stage is full, in both CTAs of a pair, when the products that this warp has begun are complete."""
+        self._calls.record("producer_commit", state)
+        ctas = _ctas(self._blocks)
+        blocks = _of_pair(self._blocks, 0) if self._blocks is not None and ctas > 1 else None
+        commit_products(self.sync_object_full.get_barrier(state.index), ctas, blocks)
+
+    def consumer_wait(self, state: Place, try_wait_token: object = None) -> None:
+        """Wait until the products are complete; loads of tensor memory come after."""
+        super().consumer_wait(state, try_wait_token)
+        fence_after_wait()
+
+    def consumer_release(self, state: Place) -> None:
+        """This thread does not read the stage any more: counted by the first CTA of a pair."""
+        if _ctas(self._blocks) == 1:
+            super().consumer_release(state)
+            return
+        self._calls.record("consumer_release", state)
+        rank = block_idx_in_cluster()
+        self.sync_object_empty.arrive(state.index, rank - rank % 2)

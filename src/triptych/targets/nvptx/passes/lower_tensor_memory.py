@@ -1,0 +1,202 @@
+"""Pass `lower-tensor-memory`: UMMA, its commits, and what is done with tensor memory, as intrinsics of LLVM.
+
+Input: kernels of any machine. Output: intrinsics by their names; one elected lane of the warp issues products and
+commits. Addresses of tensor memory are pointers of 32 bits there. A product is an instruction for each k, whose
+descriptors are one sum apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from triptych.ir.handles import Module, Value
+from triptych.ir.modules import operations_named
+from triptych.ir.passes import Replacement, Rule, replace_each
+from triptych.ir.types import TENSOR_SPACE, pointer_to
+from triptych.kernel_ir.dialects.smem_operands import CHUNK_BYTES, SmemOperand
+from triptych.kernel_ir.dialects.tile import (
+    TMEM_ALLOC,
+    TMEM_DEALLOC,
+    TMEM_FENCE,
+    TMEM_LOAD,
+    TMEM_PERMIT,
+    TMEM_STORE,
+    TMEM_WAIT,
+    UMMA,
+    UMMA_COMMIT,
+)
+from triptych.kernel_ir.dialects.umma import umma
+from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import inline_ptx, intrinsic
+
+_POINTER = pointer_to(TENSOR_SPACE)
+_KINDS = {"f16": 0, "tf32": 1, "f8f6f4": 2, "i8": 3}
+"""The immediate of the intrinsic for each kind of product."""
+_ADDRESS_BITS, _LOW = 0x3FFF, 0xFFFFFFFF
+
+
+def _by_one_lane(op: Replacement, act: Callable[[], None]) -> None:
+    """`if elect: act`."""
+    elected = op.value("nvvm.elect.sync", (), "i1")
+    branch = op.builder.operation("scf.if", (elected,), regions=2)
+    outside = op.builder.enter(op.builder.append_block(branch, 0))
+    act()
+    op.effect("scf.yield", ())
+    op.builder.leave(outside)
+
+
+def _pointer(op: Replacement, address: Value) -> Value:
+    return op.value("llvm.inttoptr", (address,), _POINTER)
+
+
+def _ctas(op: Replacement) -> int:
+    return int(op.operation.attributes["ctas"].value)
+
+
+# products -------------------------------------------------------------------------------------------------------------
+def _multiply(op: Replacement) -> list[Value]:
+    attributes = op.operation.attributes
+    instruction = umma(str(attributes["instruction"].value))
+    assert instruction is not None, "checked where it was emitted"
+    d, a, b, accumulate = op.operands
+    m_tiles, n_tiles, k_tiles = attributes["tiles"]
+    steps, places = list(attributes["d"]), {name: list(attributes[name]) for name in "ab"}
+    lies = {name: SmemOperand(*attributes[f"{name}_operand"]) for name in "ab"}
+    bits = op.integer("i32", instruction.descriptor(lies["a"].major, lies["b"].major))
+    last = [op.integer("i32", number) for number in (_KINDS[instruction.kind], instruction.ctas, 0)]
+
+    def issue() -> None:
+        starts = {"a": _start(op, a), "b": _start(op, b)}
+
+        def descriptor(name: str, index: int) -> Value:
+            return _descriptor(op, starts[name], lies[name].umma_descriptor(), places[name][index] // CHUNK_BYTES)
+
+        true = op.value("arith.constant", (), "i1", {"value": op.attribute("true")})
+        for k in range(k_tiles):
+            for n in range(n_tiles):
+                for m in range(m_tiles):
+                    step = op.integer("i32", steps[m + m_tiles * n])
+                    there = _pointer(op, op.value("arith.addi", (d, step), "i32"))
+                    factors = (descriptor("a", m + m_tiles * k), descriptor("b", n + n_tiles * k))
+                    adds = accumulate if k == 0 else true
+                    intrinsic(op, "tcgen05.mma.shared", (there, *factors, bits, adds, *last))
+
+    _by_one_lane(op, issue)
+    return []
+
+
+def _start(op: Replacement, pointer: Value) -> Value:
+    """An address of shared memory in units of 16 bytes."""
+    address = op.value("llvm.ptrtoint", (pointer,), "i32")
+    chunk = op.value("arith.shrui", (address, op.integer("i32", 4)), "i32")
+    return op.value("arith.andi", (chunk, op.integer("i32", _ADDRESS_BITS)), "i32")
+
+
+def _descriptor(op: Replacement, start: Value, constant: int, distance: int) -> Value:
+    """The address and what is in the same word are added up in 32 bits: no sum has more than 14 of the address."""
+    low = op.value("arith.addi", (start, op.integer("i32", (constant & _LOW) + distance)), "i32")
+    wide = op.value("arith.extui", (low,), "i64")
+    return op.value("arith.ori", (wide, op.integer("i64", constant & ~_LOW)), "i64")
+
+
+def _commit(op: Replacement) -> list[Value]:
+    barrier, blocks = op.operands
+    multicast = bool(op.operation.attributes["multicast"].value)
+
+    def issue() -> None:
+        if multicast:
+            mask = op.value("arith.trunci", (blocks,), "i16")
+            intrinsic(op, f"tcgen05.commit.mc.shared.cg{_ctas(op)}", (barrier, mask))
+        else:
+            intrinsic(op, f"tcgen05.commit.shared.cg{_ctas(op)}", (barrier,))
+
+    _by_one_lane(op, issue)
+    return []
+
+
+# tensor memory --------------------------------------------------------------------------------------------------------
+def _allocate(op: Replacement) -> list[Value]:
+    intrinsic(op, f"tcgen05.alloc.shared.cg{_ctas(op)}", op.operands)
+    return []
+
+
+def _free(op: Replacement) -> list[Value]:
+    address, columns = op.operands
+    intrinsic(op, f"tcgen05.dealloc.cg{_ctas(op)}", (_pointer(op, address), columns))
+    return []
+
+
+def _permit(op: Replacement) -> list[Value]:
+    intrinsic(op, f"tcgen05.relinq.alloc.permit.cg{_ctas(op)}", ())
+    return []
+
+
+# MLIR and LLVM have different types for intrinsics of one register: these are inline PTX.
+def _of_one_register(op: Replacement, text: str, constraints: str, operands: Sequence[Value], kind: str) -> Value:
+    return op.value(
+        "llvm.inline_asm",
+        operands,
+        kind,
+        {
+            "asm_string": op.builder.string(text),
+            "constraints": op.builder.string(f"{constraints},~{{memory}}"),
+            "has_side_effects": op.attribute("unit"),
+        },
+    )
+
+
+def _load(op: Replacement) -> list[Value]:
+    attributes = op.operation.attributes
+    shape, repeat = attributes["shape"].value, attributes["repeat"].value
+    count = len(op.operation.results)
+    there = _pointer(op, op.operands[0])
+    if count == 1:
+        pack = ".pack::16b" if attributes["pack"].value else ""
+        text = f"tcgen05.ld.sync.aligned.{shape}.x1{pack}.b32 {{$0}}, [$1];"
+        return [_of_one_register(op, text, "=r,r", op.operands, "i32")]
+    packs = op.value("arith.constant", (), "i1", {"value": attributes["pack"]})
+    words = intrinsic(op, f"tcgen05.ld.{shape}.x{repeat}", (there, packs), f"vector<{count}xi32>")
+    assert words is not None, "the intrinsic has a result"
+    return [op.element(words, i, "i32") for i in range(count)]
+
+
+def _store(op: Replacement) -> list[Value]:
+    attributes = op.operation.attributes
+    shape, repeat = attributes["shape"].value, attributes["repeat"].value
+    address, *words = op.operands
+    if len(words) == 1:
+        unpack = ".unpack::16b" if attributes["pack"].value else ""
+        inline_ptx(op, f"tcgen05.st.sync.aligned.{shape}.x1{unpack}.b32 [$0], {{$1}};", "r,r", op.operands)
+        return []
+    packs = op.value("arith.constant", (), "i1", {"value": attributes["pack"]})
+    vector = op.value("vector.from_elements", words, f"vector<{len(words)}xi32>")
+    intrinsic(op, f"tcgen05.st.{shape}.x{repeat}", (_pointer(op, address), vector, packs))
+    return []
+
+
+def _wait(op: Replacement) -> list[Value]:
+    kind = {"load": "ld", "store": "st"}[op.operation.attributes["kind"].value]
+    intrinsic(op, f"tcgen05.wait.{kind}", ())
+    return []
+
+
+def _fence(op: Replacement) -> list[Value]:
+    intrinsic(op, f"tcgen05.fence.{op.operation.attributes['kind'].value}.thread.sync", ())
+    return []
+
+
+TENSOR_RULES: dict[str, Rule] = {
+    UMMA: _multiply,
+    UMMA_COMMIT: _commit,
+    TMEM_ALLOC: _allocate,
+    TMEM_DEALLOC: _free,
+    TMEM_PERMIT: _permit,
+    TMEM_LOAD: _load,
+    TMEM_STORE: _store,
+    TMEM_WAIT: _wait,
+    TMEM_FENCE: _fence,
+}
+
+
+def lower_tensor_memory(module: Module) -> None:
+    """Replace all of them, found in one walk."""
+    replace_each(operations_named(module, *TENSOR_RULES), lambda op: TENSOR_RULES[op.operation.name](op))

@@ -1,0 +1,71 @@
+"""Loads and stores of tensor memory on the CPU: what one shape stores, every other loads."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import triptych as tt
+from triptych import cute
+from triptych.cute.nvgpu import tcgen05
+from triptych.cute.runtime import from_dlpack
+from triptych.utils import TmemAllocator
+
+pytestmark = pytest.mark.cpu
+SHAPES = ("32x32b", "16x64b", "16x128b", "16x256b")
+PAIRS = list(product(SHAPES, SHAPES))
+COLUMNS, THREADS = 32, 128
+
+
+def operation(prefix: str, shape: str, packs: bool = False) -> Any:
+    halves = tcgen05.Pack.PACK_16b_IN_32b if prefix == "Ld" else tcgen05.Unpack.UNPACK_32b_IN_16b
+    return getattr(tcgen05, f"{prefix}{shape}Op")(tcgen05.Repetition.x2, *([halves] if packs else []))
+
+
+@tt.kernel
+def copies(x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Constexpr[Any]) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    columns = TmemAllocator(cute.SmemAllocator().allocate_array(tt.Int32, 1))
+    columns.allocate(COLUMNS)
+    columns.wait_for_alloc()
+    kind = x.element_type
+    words = 32 // kind.width
+    place = columns.retrieve_ptr(kind)
+    there = cute.make_tensor(place, cute.make_layout((128, COLUMNS), stride=(words << 16, words)))
+    to, back = (tcgen05.make_tmem_copy(cute.make_copy_atom(op, kind), there).get_slice(thread) for op in (store, load))
+    held = cute.make_rmem_tensor(to.partition_S(x).shape, kind)
+    cute.basic_copy(to.partition_S(x), held)
+    cute.copy(to.tiled_copy, held, to.partition_D(there))
+    cute.arch.fence_view_async_tmem_store()
+    cute.arch.sync_threads()
+    result = cute.make_rmem_tensor(back.partition_D(y).shape, kind)
+    cute.copy(back.tiled_copy, back.partition_S(there), result)
+    cute.arch.fence_view_async_tmem_load()
+    cute.basic_copy(result, back.partition_D(y))
+    cute.arch.sync_threads()
+    columns.free(place)
+
+
+@tt.jit
+def copy(x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Constexpr[Any]) -> None:
+    copies(x, y, store, load).launch(grid=1, block=THREADS)
+
+
+def check(dtype: Any, store: Any, load: Any) -> None:
+    x = np.random.default_rng(1).integers(0, 1000, (128, COLUMNS)).astype(dtype)
+    y = np.zeros_like(x)
+    copy(*(from_dlpack(array) for array in (x, y)), store, load)
+    np.testing.assert_array_equal(y, x)
+
+
+@pytest.mark.parametrize(("stored", "loaded"), PAIRS)
+def test_words(stored: str, loaded: str) -> None:
+    check(np.float32, operation("St", stored), operation("Ld", loaded))
+
+
+@pytest.mark.parametrize(("stored", "loaded"), PAIRS)
+def test_halves(stored: str, loaded: str) -> None:
+    check(np.float16, operation("St", stored, packs=True), operation("Ld", loaded, packs=True))
