@@ -22,7 +22,7 @@ MODULES = [
     *("triptych.cute.nvgpu.cpasync", "triptych.cute.nvgpu.tcgen05", "triptych.cute.nvgpu.warp"),
     *("triptych.cute.nvgpu.warpgroup", "triptych.utils.blackwell_helpers"),
     *("triptych.cute.runtime", "triptych.cute.testing", "triptych.utils.hopper_helpers"),
-    *("triptych.cute.typing", "triptych.cute.utils"),
+    *("triptych.cute.typing", "triptych.cute.utils", "triptych.utils.blockscaled_layout"),
 ]
 NEEDS_TORCH = {"create_cute_tensor_for_fp8", "torch"}
 
