@@ -27,7 +27,7 @@ EXAMPLES = {
     "sm_80": ("vector_add", "relu", "rms_norm", "layer_norm", "transpose", "gemm", "flash_attention"),
     "sm_89": ("tensor_core_gemm",),
     "sm_90": ("sgemm", "tensor_core_gemm", "histogram"),
-    "sm_100a": ("vector_add", "softmax", "block_reduction"),
+    "sm_100a": ("vector_add", "softmax", "block_reduction", "blackwell_gemm"),
     "sm_120a": ("elementwise_apply", "epilogues", "warp_reduction", "tensor_core_gemm", "flash_attention"),
 }
 """Every example somewhere; those with instructions of an architecture's own there."""

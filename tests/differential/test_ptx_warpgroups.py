@@ -13,6 +13,7 @@ from triptych.ptxsim.arithmetic import UnknownInstructionError
 from triptych.ptxsim.clusters import Order, StuckError
 from triptych.ptxsim.matrices import FACTORS
 from triptych.ptxsim.memory import UnfencedError
+from triptych.ptxsim.smem_matrices import DescriptorError
 from triptych.ptxsim.warpgroups import ProductError
 
 SUMS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}
@@ -225,7 +226,7 @@ def test_sums_are_there_when_they_are_waited_for() -> None:
         (FENCE + PRODUCT.replace(", 1, 1, 0", ", 1, 1, 0, 0"), UnknownInstructionError, "0, 0"),
         (FENCE + PRODUCT.replace("mma_async", "mma_async.sp"), UnknownInstructionError, "sp"),
         (FENCE + "cvt.u64.u32 %d12, %r0; add.s64 %d11, %d11, %d12;" + PRODUCT, ProductError, "do not agree"),
-        (FENCE + "or.b64 %d11, %d11, 0x2000000000000;" + PRODUCT + COMMIT + WAIT.format(0), ProductError, "offset"),
+        (FENCE + "or.b64 %d11, %d11, 0x2000000000000;" + PRODUCT + COMMIT + WAIT.format(0), DescriptorError, "offset"),
         ("setmaxnreg.inc.sync.aligned.u32 100;", UnknownInstructionError, "multiple of 8"),
     ],
 )

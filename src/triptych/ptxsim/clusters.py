@@ -86,6 +86,7 @@ class Cluster:
             raise StuckError(f"the blocks have ended, and this is still under way: {self._under_way[0].what}")
         for block in self.blocks:
             block.stores.finish()
+            block.tensor.end()
 
     # what goes on by itself ----------------------------------------------------------------------------------------
     def issue(self, operation: Operation) -> None:
@@ -94,8 +95,12 @@ class Cluster:
         else:
             self._under_way.append(operation)
 
+    def happens_now(self) -> bool:
+        """Whether something that nobody waits for yet happens when it is asked for."""
+        return self._order == "early" or (isinstance(self._order, int) and self._random.random() < 0.5)
+
     def issue_store(self, store: AsyncStore) -> None:
-        if self._order == "early" or (isinstance(self._order, int) and self._random.random() < 0.5):
+        if self.happens_now():
             store.finish(only_reads=False)
 
     def _happen(self, place: int) -> None:

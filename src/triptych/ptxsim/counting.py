@@ -317,6 +317,7 @@ def _memory_of(
 _ACCESSES = {"ld": "load", "ldu": "load", "st": "store", "atom": "atomic", "red": "atomic"}
 _BY_NAME = {
     "matrix products": ("mma", "wgmma"),
+    "tensor memory": ("tcgen05",),
     "ldmatrix and stmatrix": ("ldmatrix", "stmatrix", "movmatrix"),
     "asynchronous copies": ("cp", "mbarrier", "tensormap", "prefetch", "prefetchu"),
     "branches": ("bra", "brx", "ret", "exit", "trap", "call"),

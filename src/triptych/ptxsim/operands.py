@@ -139,6 +139,8 @@ class BlockState(Protocol):
     gpu: Any
     cluster: Any
     products: Any
+    tensor: Any
+    """Its tensor memory."""
     stores: Any
     copies: list[Any]
     copy_groups: Any

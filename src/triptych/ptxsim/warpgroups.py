@@ -18,13 +18,12 @@ from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.matrices import FACTORS, GROUP, PLACE, SUMS
 from triptych.ptxsim.operands import WARP, BlockState, listed
 from triptych.ptxsim.reading import Instruction
+from triptych.ptxsim.smem_matrices import wgmma_matrix
 
 THREADS = 4 * WARP
 _MARK, _MARK_BITS = 0x5A5, 20
 _DEPTH = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
 _BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1, "s8": 1, "u8": 1}
-_CHUNKS = {0: 1, 1: 8, 2: 4, 3: 2}
-"""Of 16 bytes in a row of the pattern, by the descriptor's two uppermost bits."""
 _ROW = 16 * (np.arange(THREADS) // WARP) + np.tile(GROUP, 4)
 _PLACE = np.tile(PLACE, 4)
 
@@ -34,29 +33,9 @@ class ProductError(Exception):
 
 
 # operands in shared memory ----------------------------------------------------------------------------------------
-def operand_places(descriptor: int, rows: int, depth: int, size: int, *, is_transposed: bool) -> Any:
-    """The offset in shared memory of each element (row, k) that a descriptor describes."""
-    start, leading, stride = ((descriptor >> at & 0x3FFF) << 4 for at in (0, 16, 32))
-    if descriptor >> 49 & 7 or descriptor & (3 << 14 | 3 << 30 | 7 << 46 | 0x3FF << 52):
-        raise ProductError(f"descriptor {descriptor:#x} has bits or a base offset that are not known here")
-    chunks = _CHUNKS[descriptor >> 62]
-    each = 16 // size
-    m, k = np.arange(rows)[:, None], np.arange(depth)[None, :]
-    if not is_transposed:
-        step = leading if chunks == 1 else 16
-        at = m % 8 * 16 * chunks + m // 8 * stride + k // each * step + k % each * size
-    elif chunks > 1:
-        wide = each * chunks
-        at = m % wide * size + m // wide * leading + k % 8 * 16 * chunks + k // 8 * stride
-    else:
-        at = m % each * size + m // each * stride + k % 8 * 16 + k // 8 * leading
-    at = at + start
-    return at ^ ((at >> 7) & (chunks - 1)) << 4
-
-
 def _operand(block: BlockState, descriptor: int, rows: int, kind: str, is_transposed: bool, what: str) -> Any:
     size, depth = _BYTES[kind], _DEPTH[kind]
-    places = operand_places(descriptor, rows, depth, size, is_transposed=is_transposed)
+    places = wgmma_matrix(descriptor).places(rows, depth, size, is_transposed=is_transposed)
     room = block.rooms["shared"]
     data = room.read(room.base + (places[..., None] + np.arange(size)).reshape(-1), what)
     return _cut(data.view(np.uint32) if kind == "tf32" else data, kind).reshape(rows, depth)

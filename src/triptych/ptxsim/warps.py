@@ -14,6 +14,7 @@ from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.matrices import MATRICES
 from triptych.ptxsim.operands import WARP, BlockState
 from triptych.ptxsim.reading import Instruction
+from triptych.ptxsim.tensor_accesses import tensor_access
 
 Act = Callable[[Any], None]
 
@@ -22,6 +23,8 @@ def collective(block: BlockState, instruction: Instruction) -> tuple[Any, Act]:
     """Which lanes each lane waits for, as the bits of a number, and what those that are together do."""
     if instruction.name in MATRICES:
         return np.full(block.threads, (1 << WARP) - 1, np.uint64), MATRICES[instruction.name](block, instruction)
+    if instruction.name == "tcgen05":
+        return np.full(block.threads, (1 << WARP) - 1, np.uint64), tensor_access(block, instruction)
     if instruction.name == "tensormap":
         return np.full(block.threads, (1 << WARP) - 1, np.uint64), copy_map(block, instruction)
     members = block.registers.reader(instruction.operands[-1], "u32")()

@@ -129,4 +129,4 @@ def wait(barrier: str = "%r1", parity: int = 0) -> str:
 
 def first(body: str, number: int = 0) -> str:
     """By one thread of a block."""
-    return f"{{ .reg .pred one; setp.ne.u32 one, %r0, {number}; @one bra over; {body} over: }}"
+    return f"{{ .reg .pred others; setp.ne.u32 others, %r0, {number}; @others bra over; {body} over: }}"
