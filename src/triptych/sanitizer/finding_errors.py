@@ -7,9 +7,29 @@ from collections.abc import Sequence
 
 from triptych.diagnostics.kernel_errors import AsyncAccessError
 from triptych.diagnostics.runtime_errors import BackgroundReadError, CompiledCodeError
-from triptych.sanitizer.findings import BOX_STORE, NOTES, Collection, Example, Finding, Kind, collector, common_lines
+from triptych.sanitizer.finding_text import (
+    advice,
+    are_of_two_blocks,
+    block_text,
+    both_places,
+    callers,
+    notes_of,
+    other_block,
+    what_was_found,
+    who,
+)
+from triptych.sanitizer.findings import (
+    BOX_STORE,
+    NOTES,
+    TENSOR_PRODUCT,
+    Collection,
+    Example,
+    Finding,
+    Kind,
+    collector,
+    common_lines,
+)
 from triptych.support.errors import TriptychWarning
-from triptych.support.source import Span
 
 
 class RaceError(CompiledCodeError, RuntimeError):
@@ -68,14 +88,6 @@ _LAUNCHES = (
     '`atomic_*(..., sem="release", scope="gpu")` after one access and `sem="acquire"` before the other'
 )
 _NEVER = "every byte that is read to be written before, by a thread of the same block"
-_WARP_NOTE = (
-    "threads of one warp do not run in step: since Volta each has its own place in the program, "
-    "and only `sync_warp` orders what they do in memory"
-)
-_PHASE_NOTE = (
-    "an arrival at an mbarrier tells what its own thread has done and knows: where one lane arrives for its warp, "
-    "`sync_warp` comes before it"
-)
 
 
 def error_of(finding: Finding) -> CompiledCodeError:
@@ -126,6 +138,8 @@ def _error_of(finding: Finding) -> CompiledCodeError:
             expected=f"at most {most} in a block, or in all blocks of a cluster together",
             instead="fewer stages while it is checked, or the other checkers alone: TRIPTYCH_DEBUG=bounds,async",
         )
+    if finding.in_tensor_memory:
+        return _of_tensor_memory(finding)
     if finding.kind == Kind.UNINITIALISED:
         return _uninitialised(finding)
     if finding.kind == Kind.UNSET_REGISTER:
@@ -143,27 +157,27 @@ def _copy(finding: Finding) -> AsyncCopyError:
     example = finding.examples[0]
     if finding.kind == Kind.NEVER_AWAITED:
         return AsyncCopyError(
-            f"nobody waits for a copy that {_who(finding, example.current)} begins here",
+            f"nobody waits for a copy that {who(finding, example.current)} begins here",
             span=finding.current.span,
-            found=_what(finding, example),
+            found=what_was_found(finding, example),
             expected="a wait for every group of copies before the kernel ends",
             instead=f"{_NEVER_AWAITED[finding.current.verb == BOX_STORE]} behind it",
-            notes=_notes(finding),
-            related=_callers(finding.current.spans[1:]),
+            notes=notes_of(finding),
+            related=callers(finding.current.spans[1:]),
         )
     if finding.previous.verb in _LANDINGS:
         return _landing(finding, example)
-    begun = f"the copy that {_who(finding, example.previous)} began here may still be on its way"
+    begun = f"the copy that {who(finding, example.previous)} began here may still be on its way"
     lines = common_lines(finding.previous, finding.current)
     where = f" between line {min(lines)} and line {max(lines)}" if lines is not None and lines[0] < lines[1] else ""
     return AsyncCopyError(
-        f"{_who(finding, example.current)} {finding.current.verb} where an asynchronous copy has not landed",
+        f"{who(finding, example.current)} {finding.current.verb} where an asynchronous copy has not landed",
         span=finding.current.span,
-        found=_what(finding, example),
+        found=what_was_found(finding, example),
         expected="the thread that copies to wait for the group, and then a barrier for the other threads",
         instead=f"`cute.arch.cp_async_wait_group(0)` and `cute.arch.sync_threads()`{where or ' before this line'}",
-        notes=_notes(finding),
-        related=_both(finding, begun),
+        notes=notes_of(finding),
+        related=both_places(finding, begun),
     )
 
 
@@ -176,67 +190,66 @@ _NEVER_AWAITED = (
 
 def _landing(finding: Finding, example: Example) -> AsyncCopyError:
     """An mbarrier says when a copy has landed, to those who wait for it."""
-    begun = f"{_who(finding, example.previous)} {finding.previous.verb} here: nobody told the other that it has landed"
+    begun = f"{who(finding, example.previous)} {finding.previous.verb} here: nobody told the other that it has landed"
     return AsyncCopyError(
-        f"{_who(finding, example.current)} {finding.current.verb} where a copy may not have landed",
+        f"{who(finding, example.current)} {finding.current.verb} where a copy may not have landed",
         span=finding.current.span,
-        found=_what(finding, example),
+        found=what_was_found(finding, example),
         expected="a wait for the phase of the mbarrier that counts the bytes, by this thread or before a barrier",
         instead="`mbarrier_wait(...)` of the copy's barrier, `consumer_wait` or `producer_acquire`, before this line",
-        notes=_notes(finding),
-        related=_both(finding, begun),
+        notes=notes_of(finding),
+        related=both_places(finding, begun),
     )
 
 
 def _async_read(finding: Finding) -> BackgroundReadError:
     """What a bulk store or a product reads is not to be seen by it yet, or not left alone until it has ended."""
     example = finding.examples[0]
-    now, before = _who(finding, example.current), _who(finding, example.previous)
+    now, before = who(finding, example.current), who(finding, example.previous)
     if finding.kind == Kind.NOT_FENCED:
         return BackgroundReadError(
             f"{now} {finding.current.verb} that reads what {before} has written and not fenced",
             span=finding.current.span,
-            found=_what(finding, example),
+            found=what_was_found(finding, example),
             expected="a fence by every thread that wrote, then a barrier, then the store or product",
             instead='`cute.arch.fence_proxy("async.shared", space="cta")` after the writes, before the barrier',
-            notes=_notes(finding),
-            related=_both(finding, f"{before} {finding.previous.verb} here"),
+            notes=notes_of(finding),
+            related=both_places(finding, f"{before} {finding.previous.verb} here"),
+        )
+    if finding.previous.verb == TENSOR_PRODUCT:
+        return BackgroundReadError(
+            f"{now} {finding.current.verb} where a product under way may still read",
+            span=finding.current.span,
+            found=what_was_found(finding, example),
+            expected="a wait for the mbarrier that a commit behind the product arrives on",
+            instead="`producer_acquire` of the stage before this line, and `consumer_release` behind the product",
+            notes=notes_of(finding),
+            related=both_places(finding, f"{before} {finding.previous.verb} here"),
         )
     product = finding.previous.verb != BOX_STORE
     wait = "`warpgroup.wait_group(0)`" if product else "`cute.arch.cp_async_bulk_wait_group(0, read=True)`"
     return BackgroundReadError(
         f"{now} {finding.current.verb} where {'a product' if product else 'a bulk store'} under way may still read",
         span=finding.current.span,
-        found=_what(finding, example),
+        found=what_was_found(finding, example),
         expected="the thread that began it to wait for its group, and then a barrier or an mbarrier for the others",
         instead=f"{wait} by {before}, and a barrier, before this line",
-        notes=_notes(finding),
-        related=_both(finding, f"{before} {finding.previous.verb} here"),
+        notes=notes_of(finding),
+        related=both_places(finding, f"{before} {finding.previous.verb} here"),
     )
-
-
-def _both(finding: Finding, earlier: str) -> list[tuple[str, Span]]:
-    """The callers of one side, the line of the other, its callers, and those that both have."""
-    own, others, shared = _parted(finding.current.spans[1:], finding.previous.spans[1:])
-    first = [(earlier, finding.previous.spans[0])]
-    return [*_callers(own), *first, *_callers(others), *_callers(shared, "both called from")]
 
 
 def _uninitialised(finding: Finding) -> UninitialisedReadError:
     example = finding.examples[0]
     return UninitialisedReadError(
-        f"{_who(finding, example.current)} of block {_block(example)} reads shared memory that nobody has written",
+        f"{who(finding, example.current)} of block {block_text(example)} reads shared memory that nobody has written",
         span=finding.current.span,
-        found=_what(finding, example),
+        found=what_was_found(finding, example),
         expected=_NEVER,
         instead="a store to that element before, or a smaller range of what is read",
-        notes=_notes(finding),
-        related=_callers(finding.current.spans[1:]),
+        notes=notes_of(finding),
+        related=callers(finding.current.spans[1:]),
     )
-
-
-def _element(example: Example) -> str:
-    return example.part.partition(" of ")[0]
 
 
 def _unset(finding: Finding) -> UnsetRegisterError:
@@ -258,13 +271,13 @@ def _unset(finding: Finding) -> UnsetRegisterError:
     later = [(finding.current.verb, finding.current.spans[0])] if elsewhere and finding.current.spans else []
     made = [("the tensor is made here", allocated)] if allocated is not None else []
     return UnsetRegisterError(
-        f"{_who(finding, example.current)} of block {_block(example)} uses registers that it has not set",
+        f"{who(finding, example.current)} of block {block_text(example)} uses registers that it has not set",
         span=finding.previous.span,
         found=f"{example.part}{where}: the thread {does}; seen {times}",
         expected="every element to be written by the thread that uses it, on the way that it takes",
         instead=instead,
-        notes=_notes(finding),
-        related=[*made, *later, *_callers(finding.previous.spans[1:])],
+        notes=notes_of(finding),
+        related=[*made, *later, *callers(finding.previous.spans[1:])],
     )
 
 
@@ -279,6 +292,61 @@ def _never_written(finding: Finding) -> UnwrittenOutputError:
     )
 
 
+# tensor memory ------------------------------------------------------------------------------------------------------
+_AWAITED = "a wait for the mbarrier that a commit behind the product arrives on, by this thread or before a barrier"
+_STORED = "the warp that stores to wait for its stores, and then to tell the others"
+_ACQUIRED = (
+    "`consumer_wait` of the pipeline whose `producer_commit` is behind the product, or `mbarrier_wait` of the barrier "
+    "of its commit, before this line"
+)
+_STORE_FENCE = "`cute.arch.fence_view_async_tmem_store()` by that warp, and a barrier or an mbarrier, before this line"
+_LOAD_FENCE = (
+    "`cute.arch.fence_view_async_tmem_load()` behind the load and before `consumer_release`, and `producer_acquire` "
+    "before this line"
+)
+_PAIR_BARRIER = (
+    "`TmemAllocator(..., is_two_cta=True, two_cta_tmem_dealloc_mbar_ptr=...)`, whose `free` waits for the pair"
+)
+
+
+def _of_tensor_memory(finding: Finding) -> CompiledCodeError:
+    example = finding.examples[0]
+    now, before = who(finding, example.current), who(finding, example.previous)
+    by_product = finding.previous.verb == TENSOR_PRODUCT
+    earlier = f"{before} {finding.previous.verb} here"
+    does = finding.current.verb
+    facts: tuple[type[CompiledCodeError], str, str]
+    if finding.kind == Kind.BEFORE_IT_LANDS:
+        other = "a product may not be complete" if by_product else f"a store of {before} may not be complete"
+        facts = (AsyncCopyError, f"{now} {does} where {other}", _AWAITED if by_product else _STORED)
+        instead = _ACQUIRED if by_product else _STORE_FENCE
+    elif finding.kind == Kind.STILL_READ:
+        title = f"{now} {does} where {'a product may still read' if by_product else f'{before} may still load'}"
+        expected = "the warp that loads to wait for its loads, and then to tell whoever writes the columns again"
+        facts = (BackgroundReadError, title, _AWAITED if by_product else expected)
+        instead = _ACQUIRED if by_product else _LOAD_FENCE
+    elif finding.kind == Kind.UNINITIALISED:
+        adds = does == TENSOR_PRODUCT
+        title = f"{now} {does}{' that adds to' if adds else ''} columns that nobody has written"
+        facts = (UninitialisedReadError, title, "a product or a store into these columns since they were taken")
+        instead = "`ACCUMULATE` False for the first product" if adds else "a product into all columns that are loaded"
+        earlier = ""
+    else:
+        title = f"a race in {finding.kernel}: {now} {does} that {before} loads, and nothing orders the two"
+        facts = (RaceError, title, "every warp that loads the columns to meet the one that gives them back")
+        instead = _PAIR_BARRIER if are_of_two_blocks(finding, example) else advice(finding)
+    error, title, expected = facts
+    return error(
+        title,
+        span=finding.current.span,
+        found=what_was_found(finding, example),
+        expected=expected,
+        instead=instead,
+        notes=notes_of(finding),
+        related=both_places(finding, earlier) if earlier else callers(finding.current.spans[1:]),
+    )
+
+
 _TITLES = {
     Kind.READ_AFTER_WRITE: "{now} reads what {before} writes, and nothing orders the two",
     Kind.WRITE_AFTER_READ: "{now} overwrites what {before} reads, and nothing orders the two",
@@ -289,112 +357,20 @@ _TITLES = {
 
 def _race(finding: Finding) -> RaceError:
     example = finding.examples[0]
-    now, before = _who(finding, example.current), _who(finding, example.previous)
+    now, before = who(finding, example.current), who(finding, example.previous)
     if example.other is not None:
-        now, before = f"{now} of block {_block(example)}", f"{before} of {_other(example)}"
+        now, before = f"{now} of block {block_text(example)}", f"{before} of {other_block(example)}"
     title = _TITLES[Kind(finding.kind)].format(now=now, before=before)
     earlier = f"the earlier access: {before} {finding.previous.verb} here"
     return RaceError(
         f"a race in {finding.kernel}: {title}",
         span=finding.current.span,
-        found=_what(finding, example),
+        found=what_was_found(finding, example),
         expected=_ORDERED if example.other is None else _BETWEEN_BLOCKS,
-        instead=_advice(finding) if example.other is None else _LAUNCHES,
-        notes=_notes(finding),
-        related=_both(finding, earlier),
+        instead=advice(finding) if example.other is None else _LAUNCHES,
+        notes=notes_of(finding),
+        related=both_places(finding, earlier),
     )
-
-
-def _parted(one: Sequence[Span], other: Sequence[Span]) -> tuple[Sequence[Span], Sequence[Span], Sequence[Span]]:
-    """What only the first chain of calls has, what only the other has, and the end that they share."""
-    same = 0
-    while same < min(len(one), len(other)) and one[-1 - same] == other[-1 - same]:
-        same += 1
-    return one[: len(one) - same], other[: len(other) - same], one[len(one) - same :]
-
-
-def _callers(spans: Sequence[Span], label: str = "called from") -> list[tuple[str, Span]]:
-    return [(label, span) for span in spans]
-
-
-def _who(finding: Finding, thread: int) -> str:
-    if not finding.block_threads:
-        return f"thread {thread}"
-    rank, number = divmod(thread, finding.block_threads)
-    return f"thread {number} of block {rank} of the cluster"
-
-
-def _are_of_two_blocks(finding: Finding, example: Example) -> bool:
-    """Whether the threads are of different blocks of a cluster."""
-    size = finding.block_threads
-    return bool(size) and example.previous // size != example.current // size
-
-
-def _other(example: Example) -> str:
-    return f"block ({', '.join(map(str, example.other))})" if example.other else "several blocks"
-
-
-def _block(example: Example) -> str:
-    return f"({', '.join(map(str, example.block))})"
-
-
-def _what(finding: Finding, example: Example) -> str:
-    """The object: which allocation, which element, in which block and epoch, how often."""
-    size = finding.current.size
-    where = f"byte {example.byte} of shared memory"
-    if finding.is_global:
-        where = "global memory"
-    elif example.part:
-        line = f", allocated at line {example.allocated.line}" if example.allocated is not None else ""
-        where = f"{example.part}{line}"
-    times = "once" if finding.count == 1 else f"{finding.count:,} times"
-    passed = "before the first barrier" if not example.epoch else f"after barrier {example.epoch} of the block"
-    extent = "" if finding.current.is_asynchronous else f" {size} byte{'s' if size > 1 else ''}"
-    access = f"{finding.current.verb}{extent}"
-    return f"{access}, {where}, in block {_block(example)}, {passed}; seen {times}"
-
-
-def _notes(finding: Finding) -> list[str]:
-    notes = []
-    if len(finding.examples) > 1:
-        seen = [_pair(each) for each in finding.examples[1:]]
-        if finding.kind == Kind.UNSET_REGISTER:
-            seen = [f"thread {each.current} of block {_block(each)}, {_element(each)}" for each in finding.examples[1:]]
-        elif finding.kind in (Kind.UNINITIALISED, Kind.NEVER_AWAITED):
-            seen = [f"thread {each.current} of block {_block(each)}, byte {each.byte}" for each in finding.examples[1:]]
-        notes.append(f"also seen: {'; '.join(seen)}")
-    if finding.in_one_warp and finding.is_race:
-        notes.append(_WARP_NOTE)
-    if finding.has_phases and (finding.is_race or finding.kind == Kind.STILL_READ):
-        notes.append(_PHASE_NOTE)
-    return notes
-
-
-def _pair(example: Example) -> str:
-    if example.other is None:
-        return f"threads {example.previous} and {example.current} of block {_block(example)}"
-    return f"thread {example.previous} of {_other(example)} and thread {example.current} of block {_block(example)}"
-
-
-def _advice(finding: Finding) -> str:
-    """Where a barrier is missing, by the lines of both accesses in the function that they share."""
-    call = "`cute.arch.sync_warp()`" if finding.in_one_warp else "`cute.arch.sync_threads()`"
-    if any(_are_of_two_blocks(finding, each) for each in finding.examples):
-        call = "`cute.arch.cluster_arrive()` and `cute.arch.cluster_wait()`"
-    lines = common_lines(finding.previous, finding.current)
-    if lines is None:
-        return f"{call} between the two accesses"
-    before, now = lines
-    if finding.kind == Kind.SAME_VALUE or before == now:
-        if finding.previous.spans == finding.current.spans and finding.kind in (
-            Kind.WRITE_AFTER_WRITE,
-            Kind.SAME_VALUE,
-        ):
-            return f"line {now} for one thread only, as `if tidx == 0:`, or a place of its own for each thread"
-        return f"{call} between the two accesses of line {now}: where it is in a loop, before the loop goes on"
-    if before < now or not finding.in_a_loop():
-        return f"{call} between line {min(lines)} and line {max(lines)}"
-    return f"{call} after line {before}, before line {now} runs again"
 
 
 def report(findings: Sequence[Finding]) -> None:

@@ -19,8 +19,8 @@ from triptych.support.source import Span
 
 _ALLOWED = re.compile(r"#\s*triptych:\s*allow\s+(TT\d{4})\b[:\s]*(.*)")
 Coordinates = tuple[int, ...]
-BOX_STORE = "begins to store a box"
-"""What a report says of a bulk store."""
+BOX_STORE, TENSOR_PRODUCT = "begins to store a box", "begins a product in tensor memory"
+"""What a report says of a bulk store, and of a product by one thread."""
 
 
 class Kind(IntEnum):
@@ -137,6 +137,8 @@ class Finding:
     """What it did wrong with others."""
     only_async: bool = False
     """Whether it was found under `async` and without `races`."""
+    in_tensor_memory: bool = False
+    """Whether it is about tensor memory."""
 
     @property
     def code(self) -> str:

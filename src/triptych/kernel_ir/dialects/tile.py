@@ -215,7 +215,13 @@ UMMA_COMMIT = _op(
     says="commits products in tensor memory",
 )
 TMEM_ALLOC = _op("tmem_alloc", operands=(_SHARED, "i32"), attributes=("ctas",), traits=_OF_WARP)
-TMEM_DEALLOC = _op("tmem_dealloc", operands=("i32", "i32"), attributes=("ctas",), traits=_OF_WARP)
+TMEM_DEALLOC = _op(
+    "tmem_dealloc",
+    operands=("i32", "i32"),
+    attributes=("ctas",),
+    traits=_OF_WARP,
+    says="gives columns of tensor memory back",
+)
 TMEM_PERMIT = _op("tmem_permit", attributes=("ctas",), traits=_OF_WARP)
 TMEM_LOAD = _op(
     "tmem_load",
@@ -223,7 +229,19 @@ TMEM_LOAD = _op(
     results=("i32*",),
     attributes=("shape", "repeat", "pack"),
     traits=Traits(Scope.WARP, collective=True, reads=True, result=Result.DIVERGENT),
+    says="loads from tensor memory",
 )
-TMEM_STORE = _op("tmem_store", operands=("i32", "i32*"), attributes=("shape", "repeat", "pack"), traits=_OF_WARP)
-TMEM_WAIT = _op("tmem_wait", attributes=(one_of("kind", "load", "store"),), traits=_OF_WARP)
+TMEM_STORE = _op(
+    "tmem_store",
+    operands=("i32", "i32*"),
+    attributes=("shape", "repeat", "pack"),
+    traits=_OF_WARP,
+    says="stores to tensor memory",
+)
+TMEM_WAIT = _op(
+    "tmem_wait",
+    attributes=(one_of("kind", "load", "store"),),
+    traits=_OF_WARP,
+    says="waits for loads or stores of tensor memory",
+)
 TMEM_FENCE = _op("tmem_fence", attributes=(one_of("kind", "before", "after"),), traits=COUNTED)

@@ -10,6 +10,7 @@ import re
 from functools import cache
 
 from triptych.kernel_ir.dialects.mma import WIDTHS
+from triptych.kernel_ir.dialects.tensor_memory import LANES
 from triptych.layout import Layout
 from triptych.support.dataclass import dataclass
 
@@ -68,6 +69,12 @@ class Umma:
             )
         step = 8 if self.ctas == 1 and m == 64 else 16
         return range(step, 257, step)
+
+    @property
+    def columns(self) -> int:
+        """Columns of tensor memory that its sums take, in each CTA."""
+        m, n, _ = self.shape_mnk
+        return n // 2 if self.ctas == 2 and m == LANES else n
 
     # layouts: the "threads" of an instruction are its CTAs ------------------------------------------------------------
     @property

@@ -37,6 +37,7 @@ from triptych.targets.cpu.emit.clusters import ClusterStates, words_of_block
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame, turn
 from triptych.targets.cpu.emit.mbarriers import Word, forget
+from triptych.targets.cpu.emit.tensor_columns import require_nothing_left, require_one_group
 from triptych.targets.cpu.emit.umma import TENSOR_BYTES, TENSOR_MEMORY_USES
 from triptych.targets.cpu.emit.warp import LaunchCoordinates, Observe
 
@@ -77,6 +78,7 @@ class CoroutineKernel:
             queue.define()
         tensor_memory = None
         if contains(self._kernel, TENSOR_MEMORY_USES):
+            require_one_group(self._kernel)
             tensor_memory = frame.memory.allocate(code.type("i8"), TENSOR_BYTES * frame.blocks)
 
         def run(first: LaunchCoordinates) -> None:
@@ -166,6 +168,7 @@ class CoroutineKernel:
             queue.run_all(states.state(zero))
         if any(found.name == MBARRIER_INIT for found in walk(self._kernel)):
             states.each(lambda state: forget(code, state))
+        states.each(lambda state: require_nothing_left(code, self._kernel, state, frame, first))
 
     def _looks(self, frame: LaunchFrame) -> Value:
         """What the pool keeps of a block that waits for others: no look of it has been in vain."""

@@ -27,9 +27,11 @@ QUEUE = CONTEXT_BYTES + 2
 SHADOW = QUEUE + 2
 """Two words: where it is kept who wrote which bytes of shared memory, in checking builds."""
 TENSOR_MEMORY = SHADOW + 2
-"""Two words: the address of tensor memory, in kernels that have it; then which columns are taken."""
-TENSOR_USED = TENSOR_MEMORY + 2
-ADDRESSES = TENSOR_MEMORY + 4
+"""Two words: the address of tensor memory, in kernels that have it; then which columns are taken, and of how many the
+last allocation was, or that there are no more; then a word for each 32 columns with which an allocation begins."""
+TENSOR_USED, TENSOR_LAST, TENSOR_OWNERS = (TENSOR_MEMORY + i for i in range(2, 5))
+TENSOR_PARTS = 16
+ADDRESSES = TENSOR_OWNERS + TENSOR_PARTS
 """Their addresses, two words each: of the first ones, which are all in any program of reason."""
 WAITING = ADDRESSES + 2 * MOST_KNOWN
 """From here on `WARP_WORDS` for each warp: where it waits; the parity and (two words) the address of the mbarrier that

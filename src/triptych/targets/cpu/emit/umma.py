@@ -6,19 +6,17 @@ are neighbouring words of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import product
 
-from triptych.diagnostics.kernel_errors import TensorMemoryError
 from triptych.ir.handles import Operation, Value
-from triptych.ir.location import place_of
+from triptych.kernel_ir.dialects.mma import WIDTHS
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.kernel_ir.dialects.tensor_memory import (
     ACCESSES,
     COLUMN_MASK,
     COLUMNS,
-    FEWEST_COLUMNS,
     LANE_MASK,
     LANE_SHIFT,
     LANES,
@@ -39,94 +37,32 @@ from triptych.kernel_ir.dialects.umma import Umma, umma
 from triptych.layout import Layout
 from triptych.targets.cpu.abi.system import has_wide_registers
 from triptych.targets.cpu.emit.async_queue import defer_umma
-from triptych.targets.cpu.emit.barrier_state import TENSOR_MEMORY, TENSOR_USED, State
-from triptych.targets.cpu.emit.collectives import no_op, require, require_whole_warp
+from triptych.targets.cpu.emit.barrier_state import TENSOR_MEMORY, State
+from triptych.targets.cpu.emit.collectives import no_op, require_whole_warp
 from triptych.targets.cpu.emit.mbarriers import Word
 from triptych.targets.cpu.emit.mma import table
 from triptych.targets.cpu.emit.packed_product import Factor
-from triptych.targets.cpu.emit.tma import each_bit, first_of_pair
+from triptych.targets.cpu.emit.tensor_columns import (
+    allocate,
+    first_lane,
+    free,
+    give_up_permit,
+    of_first,
+    require_own_lanes,
+    require_taken,
+    state_of,
+)
+from triptych.targets.cpu.emit.tma import each_bit, first_of_pair, own_rank
 from triptych.targets.cpu.emit.umma_tiles import function_name, product_function
-from triptych.targets.cpu.emit.values import Vector, plain_pointer
+from triptych.targets.cpu.emit.values import Vector
 from triptych.targets.cpu.emit.warp import Warp
 
 TENSOR_BYTES = 4 * LANES * COLUMNS
-_GRANULES = COLUMNS // FEWEST_COLUMNS
-"""Bits of the word that says which columns are taken."""
-
-
-def _state(warp: Warp) -> State:
-    assert warp.arrays.state is not None, "kernels with tensor memory have warps that wait"
-    return warp.arrays.state
-
-
-def _of_first(warp: Warp, value: Value) -> Value:
-    """The value of the first active lane."""
-    code = warp.code
-    lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
-    index = code.value("arith.index_castui", (lane,), "index")
-    return warp.lane(value, index, plain_pointer(value.type))
-
-
-# columns ------------------------------------------------------------------------------------------------------------
-def allocate(warp: Warp, operation: Operation) -> None:
-    """The first columns that are free, at a multiple of how many they are."""
-    require_whole_warp(warp, operation)
-    code, state = warp.code, _state(warp)
-    word, columns = (_of_first(warp, operand) for operand in operation.operands)
-    used = state.get(TENSOR_USED)
-    mask = _granules(warp, columns)
-    many = code.value("arith.divui", (columns, code.constant(FEWEST_COLUMNS, "i32")), "i32")
-    found = code.constant(-1, "i32")
-    for start in reversed(range(_GRANULES)):
-        place = code.constant(start, "i32")
-        here = code.value("arith.shli", (mask, place), "i32")
-        free = code.compare("eq", code.value("arith.andi", (used, here), "i32"), code.constant(0, "i32"))
-        end = code.value("arith.addi", (place, many), "i32")
-        fits = code.compare("ule", end, code.constant(_GRANULES, "i32"))
-        aligned = code.compare("eq", code.value("arith.remui", (place, many), "i32"), code.constant(0, "i32"))
-        found = code.select(code.both(code.both(free, fits, "i1"), aligned, "i1"), place, found, "i32")
-    attributes = code.check_attributes(
-        TensorMemoryError,
-        "tensor memory has no columns left",
-        span=place_of(operation),
-        expected=f"allocations of a block of at most {COLUMNS} columns together",
-    )
-    require(warp, code.compare("sge", found, code.constant(0, "i32")), code.constant(0, "i32"), attributes)
-    state.set(TENSOR_USED, code.value("arith.ori", (used, code.value("arith.shli", (mask, found), "i32")), "i32"))
-    address = code.value("arith.muli", (found, code.constant(FEWEST_COLUMNS, "i32")), "i32")
-    code.store(address, word, 4)
-
-
-def _granules(warp: Warp, columns: Value) -> Value:
-    """A bit for each 32 of so many columns, from bit 0 on."""
-    code = warp.code
-    many = code.value("arith.divui", (columns, code.constant(FEWEST_COLUMNS, "i32")), "i32")
-    one = code.constant(1, "i32")
-    return code.value("arith.subi", (code.value("arith.shli", (one, many), "i32"), one), "i32")
-
-
-def free(warp: Warp, operation: Operation) -> None:
-    require_whole_warp(warp, operation)
-    code, state = warp.code, _state(warp)
-    address, columns = (_of_first(warp, operand) for operand in operation.operands)
-    column = code.value("arith.andi", (address, code.constant(COLUMN_MASK, "i32")), "i32")
-    start = code.value("arith.divui", (column, code.constant(FEWEST_COLUMNS, "i32")), "i32")
-    mask = code.value("arith.shli", (_granules(warp, columns), start), "i32")
-    used = state.get(TENSOR_USED)
-    taken = code.compare("eq", code.value("arith.andi", (used, mask), "i32"), mask)
-    attributes = code.check_attributes(
-        TensorMemoryError,
-        "columns of tensor memory are given back that are not taken",
-        span=place_of(operation),
-        expected="the address and the number of columns of an allocation, once",
-    )
-    require(warp, taken, code.constant(0, "i32"), attributes)
-    state.set(TENSOR_USED, code.value("arith.xori", (used, mask), "i32"))
 
 
 def _base(warp: Warp) -> Value:
     """Where the tensor memory of the block is."""
-    return warp.code.load(_state(warp).place(TENSOR_MEMORY), "!llvm.ptr", 8)
+    return warp.code.load(state_of(warp).place(TENSOR_MEMORY), "!llvm.ptr", 8)
 
 
 def _place(warp: Warp, base: Value, address: Value) -> Value:
@@ -145,7 +81,7 @@ def load(warp: Warp, operation: Operation) -> None:
     """Each register of all threads out of the words of its columns."""
     access, layout, packs = _access(warp, operation)
     code = warp.code
-    start = _place(warp, _base(warp), _of_first(warp, operation.operands[0]))
+    start = _start(warp, operation, access, packs)
 
     @cache
     def word(number: int) -> Value:
@@ -166,8 +102,8 @@ def store(warp: Warp, operation: Operation) -> None:
     """Each column out of the registers that have words of it."""
     access, layout, packs = _access(warp, operation)
     code = warp.code
-    address, *words = operation.operands
-    start = _place(warp, _base(warp), _of_first(warp, address))
+    words = list(operation.operands)[1:]
+    start = _start(warp, operation, access, packs)
     held = [warp.vector(word) for word in words]
     owners = {layout((thread, register)): (register, thread) for register in range(len(words)) for thread in range(32)}
     for number in range(len(owners) // access.lanes):
@@ -186,6 +122,16 @@ def _access(warp: Warp, operation: Operation) -> tuple[TmemAccess, Layout, bool]
     attributes = operation.attributes
     access = ACCESSES[str(attributes["shape"].value)]
     return access, access.layout(int(attributes["repeat"].value)), bool(attributes["pack"].value)
+
+
+def _start(warp: Warp, operation: Operation, access: TmemAccess, packs: bool) -> Value:
+    """Where the words begin that a warp reaches by a load or store."""
+    address = of_first(warp, operation.operands[0])
+    columns = access.columns * int(operation.attributes["repeat"].value) * (1 + packs)
+    require_own_lanes(warp, operation, address)
+    require_taken(warp, operation, address, columns, [state_of(warp)])
+    warp.arrays.observer.tensor(warp, operation, own_rank(warp), address, columns)
+    return _place(warp, _base(warp), address)
 
 
 def _chosen(warp: Warp, vectors: list[tuple[Value, int]], where: list[int]) -> Value:
@@ -220,21 +166,46 @@ def _halves(warp: Warp, words: Value, lanes: int) -> tuple[Value, Value]:
 def multiply(warp: Warp, operation: Operation) -> None:
     """Begin a product, by one thread for its warp."""
     attributes = operation.attributes
-    given = [_of_first(warp, operand) for operand in operation.operands]
+    given = [of_first(warp, operand) for operand in operation.operands]
     instruction = umma(str(attributes["instruction"].value))
     assert instruction is not None, "checked where it was emitted"
     d, a, b, accumulate = given
-    if instruction.ctas == 1:
-        values = [_base(warp), d, a, b, accumulate]
-    else:
+    ranks, states, factors = [own_rank(warp)], [state_of(warp)], [a, b]
+    if instruction.ctas == 2:
         cluster = warp.arrays.cluster
         assert cluster is not None, "a kernel with pairs of blocks has clusters"
         first = first_of_pair(warp.code, cluster.rank())
         ranks = [first, warp.code.value("arith.ori", (first, warp.code.constant(1, "i32")), "i32")]
-        bases = [warp.code.load(cluster.state(rank).place(TENSOR_MEMORY), "!llvm.ptr", 8) for rank in ranks]
+        states = [cluster.state(rank) for rank in ranks]
         factors = [warp.arrays.of_rank(warp, operation, each, rank) for each in (a, b) for rank in ranks]
-        values = [*bases, d, *factors, accumulate]
-    defer_umma(warp, values, partial(_product, warp, operation, instruction))
+    for address in _sums(warp, operation, d):
+        require_taken(warp, operation, address, instruction.columns, states)
+        for rank in ranks:
+            warp.arrays.observer.tensor(warp, operation, rank, address, instruction.columns, accumulate)
+    for low, size in _ranges(warp, operation, instruction, factors):
+        warp.arrays.observer.begins(warp, operation, first_lane(warp), low, size)
+    bases = [warp.code.load(state.place(TENSOR_MEMORY), "!llvm.ptr", 8) for state in states]
+    defer_umma(warp, [*bases, d, *factors, accumulate], partial(_product, warp, operation, instruction))
+
+
+def _sums(warp: Warp, operation: Operation, d: Value) -> list[Value]:
+    """The address of each tile (m, n)."""
+    code = warp.code
+    return [code.value("arith.addi", (d, code.constant(step, "i32")), "i32") for step in operation.attributes["d"]]
+
+
+def _ranges(warp: Warp, operation: Operation, instruction: Umma, factors: Sequence[Value]) -> list[tuple[Value, int]]:
+    """Where factors lie in shared memory, with their bytes, if anybody wants to know."""
+    if not warp.arrays.observer.observes(operation):
+        return []
+    attributes, ctas, found = operation.attributes, instruction.ctas, []
+    m, n, k = instruction.shape_mnk
+    for i, (name, kind, rows) in enumerate((("a", instruction.a, m), ("b", instruction.b, n))):
+        size, places = WIDTHS[kind] // 8, list(attributes[name])
+        last = SmemOperand(*attributes[f"{name}_operand"]).plain_address(rows // ctas - 1, k - 1, size) + size
+        for factor in factors[i * ctas : (i + 1) * ctas]:
+            found.append((warp.code.offset(factor, min(places), "i8"), max(places) - min(places) + last))
+    return found
 
 
 def _product(warp: Warp, operation: Operation, instruction: Umma, state: State | None, given: list[Value]) -> None:
@@ -272,18 +243,28 @@ def _second_half(instruction: Umma) -> int:
 
 def commit(warp: Warp, operation: Operation) -> None:
     """Arrive on an mbarrier, or on those of several blocks, when the products before are complete."""
-    barrier, blocks = (_of_first(warp, operand) for operand in operation.operands)
+    barrier, blocks = (of_first(warp, operand) for operand in operation.operands)
+    lane = warp.code.value("arith.index_castui", (first_lane(warp),), "index")
 
     def arrive(state: State | None, given: list[Value]) -> None:
         word = Word(warp.code, given[0])
         word.arrive(warp.code.constant(1, "i64"))
         word.settle(state)
 
+    def once(counter: Value) -> None:
+        warp.arrays.observer.phase(warp, operation, counter, lane)
+        defer_umma(warp, [counter], arrive)
+
     if operation.attributes["multicast"].value:
-        of_rank = partial(warp.arrays.of_rank, warp, operation, barrier)
-        each_bit(warp.code, blocks, lambda rank: defer_umma(warp, [of_rank(rank)], arrive))
+        each_bit(warp.code, blocks, lambda rank: once(warp.arrays.of_rank(warp, operation, barrier, rank)))
     else:
-        defer_umma(warp, [barrier], arrive)
+        once(barrier)
+
+
+def wait(warp: Warp, operation: Operation) -> None:
+    """Loads and stores are done when they are issued."""
+    require_whole_warp(warp, operation)
+    warp.arrays.observer.sync(warp, operation)
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
@@ -291,10 +272,10 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     UMMA_COMMIT: commit,
     TMEM_ALLOC: allocate,
     TMEM_DEALLOC: free,
-    TMEM_PERMIT: no_op,
+    TMEM_PERMIT: give_up_permit,
     TMEM_LOAD: load,
     TMEM_STORE: store,
-    TMEM_WAIT: no_op,
+    TMEM_WAIT: wait,
     TMEM_FENCE: no_op,
 }
 TENSOR_MEMORY_USES = frozenset(HANDLERS)

@@ -141,6 +141,17 @@ class Observer:
         An mbarrier counts the bytes that a copy writes.
         """
 
+    def tensor(
+        self,
+        warp: Warp,
+        operation: Operation,
+        rank: Value,
+        address: Value,
+        columns: int | Value,
+        adds: Value | None = None,
+    ) -> None:
+        """A warp is about to take, use or give back columns of the tensor memory of a block of the cluster (i32)."""
+
 
 class ClusterInfo(Protocol):
     """The blocks of a cluster that have to do with each other."""

@@ -50,7 +50,8 @@ def _word(f: Function, state: Number, offset: int, index: Number) -> Number:
     return f.at(f.at(state, offset, "i8"), index, "i32")
 
 
-def _row(f: Function, state: Number, index: Number, done: int) -> Number:
+def phase_row(f: Function, state: Number, index: Number, done: int) -> Number:
+    """The times that an mbarrier keeps: of the phase that goes on, or of all that are done."""
     return f.at(field(f, state, at.PHASE_ROWS, "ptr"), (index * 2 + done) * at.ROW, "i32")
 
 
@@ -80,7 +81,7 @@ def _find() -> str:
             put(f, state, at.PHASE_ROWS, f.call("calloc", "ptr", [f.number(at.MOST_PHASES, "i64"), size]))
         f.store(address, f.at(keys, found.now, "i64"))
         put(f, state, at.PHASE_COUNT, count + 1)
-        f.call("memset", "ptr", [_row(f, state, found.now, 0), f.number(0, "i32"), size])
+        f.call("memset", "ptr", [phase_row(f, state, found.now, 0), f.number(0, "i32"), size])
         f.store(_parity(f, address), _word(f, state, at.PHASE_PARITY, found.now))
     f.call("triptych_check_settle", "void", [state, found.now, address])
     f.line(f"ret i32 {found.now.name}")
@@ -94,15 +95,15 @@ def _settle() -> str:
     place, now = _word(f, state, at.PHASE_PARITY, index), _parity(f, address)
     with f.when(f.load("i32", place).differs(now)):
         f.store(now, place)
-        time = _next_time(f, state)
-        current = _row(f, state, index, 0)
+        time = next_time(f, state)
+        current = phase_row(f, state, index, 0)
         f.store(time, f.at(current, index + (at.MOST_THREADS + at.MBARRIER_AGENT), "i32"))
-        f.call("memcpy", "ptr", [_row(f, state, index, 1), current, f.number(4 * at.ROW, "i64")])
+        f.call("memcpy", "ptr", [phase_row(f, state, index, 1), current, f.number(4 * at.ROW, "i64")])
     f.line("ret void")
     return f.text()
 
 
-def _next_time(f: Function, state: Number) -> Number:
+def next_time(f: Function, state: Number) -> Number:
     """All that agents have begun so far is earlier."""
     time = field(f, state, at.AGENT_TIME) + 1
     put(f, state, at.AGENT_TIME, time)
@@ -124,11 +125,11 @@ def _phase() -> str:
     with f.when(index.equals(_NONE)):
         f.give()
     with f.when(what.equals(at.ARRIVE_PHASE)):
-        f.call("triptych_check_give", "void", [state, _row(f, state, index, 0), mask, first])
+        f.call("triptych_check_give", "void", [state, phase_row(f, state, index, 0), mask, first])
         f.call("triptych_check_advance", "void", [state, first >> field(f, state, at.LANES)])
     with f.when(what.equals(at.PASS_PHASE)):
         whole = whole_warp(f, state, first, mask)
-        f.call("triptych_check_take", "void", [state, _row(f, state, index, 1), mask, first, whole])
+        f.call("triptych_check_take", "void", [state, phase_row(f, state, index, 1), mask, first, whole])
     f.line("ret void")
     return f.text()
 
@@ -191,7 +192,7 @@ def _await_products(f: Function, state: Number, warp: Number, place: Number, new
         group = count - newest - 1
         closed = group < f.load("i32", _word(f, state, at.PRODUCT_COUNT, other))
         end = f.load("i32", _end(f, _word(f, state, at.PRODUCT_ENDS, other << 4), group))
-        known = f.select(closed, end, _next_time(f, state), "i32")
+        known = f.select(closed, end, next_time(f, state), "i32")
         raise_to(f, known_place(f, state, warp, other + (at.MOST_WARPS + at.WGMMA_AGENT)), known)
 
 
@@ -204,7 +205,7 @@ def _close(f: Function, state: Number, count_at: Number, ends: Number, some: Num
     count = f.load("i32", count_at)
     before = f.load("i32", _end(f, ends, count - 1))
     before = f.select(count.equals(0), 0, before, "i32")
-    f.store(f.select(some, _next_time(f, state), before, "i32"), _end(f, ends, count))
+    f.store(f.select(some, next_time(f, state), before, "i32"), _end(f, ends, count))
     f.store(count + 1, count_at)
 
 
@@ -300,7 +301,7 @@ def _load() -> str:
         f.call("triptych_check_write_cells", "void", [state, thread, begin, end, site])
     agent = index + at.MBARRIER_AGENT
     f.store(thread, _word(f, state, at.AGENT_ISSUER, agent))
-    writes, word = field(f, state, at.WRITES, "ptr"), _agent_word(f, state, agent, site)
+    writes, word = field(f, state, at.WRITES, "ptr"), agent_word(f, state, agent, site)
     with f.count(begin, end) as cell:
         f.store(word, f.at(writes, cell, "i64"))
     put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))
@@ -308,7 +309,8 @@ def _load() -> str:
     return f.text()
 
 
-def _agent_word(f: Function, state: Number, agent: Number, site: Number) -> Number:
+def agent_word(f: Function, state: Number, agent: Number, site: Number) -> Number:
+    """The word of a cell that an agent accesses now."""
     time = field(f, state, at.AGENT_TIME).to("i64") << 32
     return time | (site << at.THREAD_BITS).to("i64") | (agent + at.FIRST_AGENT).to("i64")
 
@@ -364,7 +366,7 @@ def _use() -> str:
     agent = base + warp
     f.store(thread, _word(f, state, at.AGENT_ISSUER, agent))
     f.store(f.number(1, "i32"), _word(f, state, at.HAS_READS, warp))
-    word = _agent_word(f, state, agent, site)
+    word = agent_word(f, state, agent, site)
     row = (warps + warp).to("i64") * field(f, state, at.CELL_COUNT, "i64")
     mine = f.at(field(f, state, at.READS, "ptr"), row, "i64")
     with f.count(begin, end) as cell:

@@ -22,7 +22,18 @@ from triptych.kernel_ir.dialects.check import (
     STEPS_ATTRIBUTE,
 )
 from triptych.kernel_ir.dialects.mma import WARPGROUP_WARPS
-from triptych.kernel_ir.dialects.tile import WGMMA_COMMIT, WGMMA_STEPS, WGMMA_WAIT
+from triptych.kernel_ir.dialects.tile import (
+    TMEM_ALLOC,
+    TMEM_DEALLOC,
+    TMEM_LOAD,
+    TMEM_STORE,
+    TMEM_WAIT,
+    UMMA,
+    UMMA_COMMIT,
+    WGMMA_COMMIT,
+    WGMMA_STEPS,
+    WGMMA_WAIT,
+)
 from triptych.targets.cpu.abi.abi import ALIGNMENT, CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import packed_value
@@ -36,6 +47,7 @@ from triptych.targets.cpu.sanitizer.happens_before_code import SYNC
 from triptych.targets.cpu.sanitizer.pipeline_code import CALL
 from triptych.targets.cpu.sanitizer.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
 from triptych.targets.cpu.sanitizer.shadow_code import BEGIN_BLOCK, END_BLOCK, UNSET
+from triptych.targets.cpu.sanitizer.tensor_memory_code import TENSOR, TENSOR_COMMIT, TENSOR_WAIT
 
 _STEPS: Mapping[str, int] = {
     simt.ASYNC_FENCE: at.FENCE_PROXY,
@@ -52,6 +64,14 @@ _PHASES: Mapping[str, int] = {
     simt.MBARRIER_TEST: at.USE_PHASE,
 }
 """All others arrive."""
+_TENSOR: Mapping[str, int] = {
+    TMEM_LOAD: at.TENSOR_LOAD,
+    TMEM_STORE: at.TENSOR_STORE,
+    UMMA: at.TENSOR_PRODUCT,
+    TMEM_ALLOC: at.TENSOR_ALLOC,
+    TMEM_DEALLOC: at.TENSOR_FREE,
+}
+_TENSOR_AGENTS = {"load": at.TMEM_LOAD_AGENT, "store": at.TMEM_STORE_AGENT}
 
 
 class AsyncProxyCalls(Observer):
@@ -65,6 +85,9 @@ class AsyncProxyCalls(Observer):
     ) -> None:
         if SITE_ATTRIBUTE in operation.attributes:
             code, lanes = warp.code, active(warp, lane)
+            if operation.name == UMMA_COMMIT:
+                code.call(TENSOR_COMMIT, [lanes, first_number(warp), pointer, _site_number(code, operation)])
+                return
             what = at.PASS_PHASE if over else _PHASES.get(operation.name, at.ARRIVE_PHASE)
             code.call(
                 PHASE, [code.constant(what, "i32"), lanes, first_number(warp), pointer, _site_number(code, operation)]
@@ -80,8 +103,26 @@ class AsyncProxyCalls(Observer):
             if barrier is not None:
                 code.call(LOAD, [thread, low, barrier, counted, site])
             else:
-                agent = at.WGMMA_AGENT if operation.name in WGMMA_STEPS else at.STORE_AGENT
+                agent = at.WGMMA_AGENT if operation.name in (UMMA, *WGMMA_STEPS) else at.STORE_AGENT
                 code.call(USE, [thread, low, counted, site, code.constant(agent, "i32")])
+
+    def tensor(
+        self,
+        warp: Warp,
+        operation: Operation,
+        rank: Value,
+        address: Value,
+        columns: int | Value,
+        adds: Value | None = None,
+    ) -> None:
+        if SITE_ATTRIBUTE in operation.attributes:
+            code = warp.code
+            lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
+            thread = code.value("arith.addi", (first_number(warp), lane), "i32")
+            many = code.constant(columns, "i32") if isinstance(columns, int) else columns
+            added = code.constant(0, "i32") if adds is None else code.resized(adds, "i32")
+            what = code.constant(_TENSOR[operation.name], "i32")
+            code.call(TENSOR, [what, thread, rank, address, many, added, _site_number(code, operation)])
 
     def sync(self, warp: Warp, operation: Operation) -> None:
         if SITE_ATTRIBUTE not in operation.attributes:
@@ -91,6 +132,9 @@ class AsyncProxyCalls(Observer):
             _meet_cluster(warp, at.ARRIVE_RELAXED if attributes["order"].value == "relaxed" else at.ARRIVE)
         elif name == simt.CLUSTER_WAIT:
             _meet_cluster(warp, at.PASS_NAMED)
+        elif name == TMEM_WAIT:
+            agent = warp.code.constant(_TENSOR_AGENTS[str(attributes["kind"].value)], "i32")
+            warp.code.call(TENSOR_WAIT, [first_number(warp), agent])
         else:
             newest = int(attributes["groups"].value) if name in (simt.BULK_WAIT, WGMMA_WAIT) else 0
             place = warp.code.value("arith.andi", (warp.number, warp.code.constant(WARPGROUP_WARPS - 1, "i32")), "i32")
@@ -361,26 +405,34 @@ class CheckCalls(AsyncProxyCalls):
             self._code.call(END_BLOCK, [])
 
 
-_LANES = "i64, i32, i32"
-DECLARATIONS = f"""
-llvm.func @{BEGIN_BLOCK}(!llvm.ptr, {", ".join(["i32"] * 8)}, !llvm.ptr)
-llvm.func @{END_BLOCK}()
-llvm.func @{PASS_ALL}()
-llvm.func @{ACCESS}(!llvm.ptr, {_LANES}, i32, i32, i32, !llvm.ptr)
-llvm.func @{ACCESS_RUN}(!llvm.ptr, i64, {_LANES}, i32, i32, i32, !llvm.ptr)
-llvm.func @{ACCESS_LOOP}(!llvm.ptr, {_LANES}, i32, i32, i32, !llvm.ptr)
-llvm.func @{RUN_LOOP}(!llvm.ptr, i64, {_LANES}, i32, i32, i32, !llvm.ptr)
-llvm.func @{ACCESS_GLOBAL}(!llvm.ptr, {_LANES}, i32, i32, i32, !llvm.ptr)
-llvm.func @{GLOBAL_RUN}(!llvm.ptr, i64, {_LANES}, i32, i32, i32, !llvm.ptr)
-llvm.func @{GLOBAL_LOOP}(!llvm.ptr, {_LANES}, i32, i32, i32, !llvm.ptr)
-llvm.func @{GLOBAL_RUN_LOOP}(!llvm.ptr, i64, {_LANES}, i32, i32, i32, !llvm.ptr)
-llvm.func @{COPY}(!llvm.ptr, !llvm.ptr, !llvm.ptr, {_LANES}, i32, i32)
-llvm.func @{SYNC}(i32, {_LANES}, i64, i32, !llvm.ptr)
-llvm.func @{UNSET}(!llvm.ptr, {_LANES}, i32)
-llvm.func @{CALL}(i64, {", ".join(["i32"] * 7)})
-llvm.func @{PHASE}(i32, i64, i32, !llvm.ptr, i32)
-llvm.func @{LOAD}(i32, !llvm.ptr, !llvm.ptr, i64, i32)
-llvm.func @{USE}(i32, !llvm.ptr, i64, i32, i32)
-llvm.func @{CHECK_COLLECT}(!llvm.ptr) -> i32
-llvm.func @{CHECK_DISCARD}(!llvm.ptr, i32)
-"""
+_POINTER, _LANES = "!llvm.ptr", ("i64", "i32", "i32")
+_PARAMETERS: Mapping[str, Sequence[str]] = {
+    BEGIN_BLOCK: (_POINTER, *("i32",) * 8, _POINTER),
+    END_BLOCK: (),
+    PASS_ALL: (),
+    ACCESS: (_POINTER, *_LANES, "i32", "i32", "i32", _POINTER),
+    ACCESS_RUN: (_POINTER, "i64", *_LANES, "i32", "i32", "i32", _POINTER),
+    ACCESS_LOOP: (_POINTER, *_LANES, "i32", "i32", "i32", _POINTER),
+    RUN_LOOP: (_POINTER, "i64", *_LANES, "i32", "i32", "i32", _POINTER),
+    ACCESS_GLOBAL: (_POINTER, *_LANES, "i32", "i32", "i32", _POINTER),
+    GLOBAL_RUN: (_POINTER, "i64", *_LANES, "i32", "i32", "i32", _POINTER),
+    GLOBAL_LOOP: (_POINTER, *_LANES, "i32", "i32", "i32", _POINTER),
+    GLOBAL_RUN_LOOP: (_POINTER, "i64", *_LANES, "i32", "i32", "i32", _POINTER),
+    COPY: (_POINTER, _POINTER, _POINTER, *_LANES, "i32", "i32"),
+    SYNC: ("i32", *_LANES, "i64", "i32", _POINTER),
+    UNSET: (_POINTER, *_LANES, "i32"),
+    CALL: ("i64", *("i32",) * 7),
+    PHASE: ("i32", "i64", "i32", _POINTER, "i32"),
+    LOAD: ("i32", _POINTER, _POINTER, "i64", "i32"),
+    USE: ("i32", _POINTER, "i64", "i32", "i32"),
+    TENSOR: ("i32",) * 7,
+    TENSOR_COMMIT: ("i64", "i32", _POINTER, "i32"),
+    TENSOR_WAIT: ("i32", "i32"),
+    CHECK_DISCARD: (_POINTER, "i32"),
+}
+DECLARATIONS = "\n".join(
+    [
+        *(f"llvm.func @{name}({', '.join(kinds)})" for name, kinds in _PARAMETERS.items()),
+        f"llvm.func @{CHECK_COLLECT}({_POINTER}) -> i32",
+    ]
+)

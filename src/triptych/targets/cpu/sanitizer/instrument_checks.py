@@ -56,7 +56,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 )
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES
 from triptych.kernel_ir.dialects.opdef import OpDef, Scope
-from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX
+from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX, TMEM_ALLOC
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, GLOBAL, INIT, RACES, checkers, suppressed
 from triptych.sanitizer.findings import note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
@@ -84,7 +84,7 @@ _MODES = {
 }
 """`async` is the race detector, of which only what asynchronous agents take part in is reported."""
 _LARGEST_GRAIN = 4
-_BARRIER_BYTES = 8
+_BARRIER_BYTES, _WORD_BYTES = 8, 4
 _WHOLE_FLOAT = 32
 """Bits of floats that every machine has registers for."""
 
@@ -181,6 +181,8 @@ class _InstrumentedKernel:
             elif operation.name == simt.ASYNC_COPY and self._mode & at.CHECK_INIT:
                 size = int(operation.attributes["size"].value)
                 self._record(operation, operation.operands[0], size, size, at.WRITES_MEMORY, "writes (cp.async)")
+            elif operation.name == TMEM_ALLOC:
+                self._take_columns(operation)
             elif (definition := definition_of(operation)) is not None and definition.says:
                 self._asynchronous(operation, definition)
             elif operation.name == CHECK_CALL:
@@ -309,6 +311,13 @@ class _InstrumentedKernel:
         size = _BARRIER_BYTES if definition.of_mbarrier else 0
         self._site(operation, definition.says, size, size)
         operation.attributes[SITE_ATTRIBUTE] = self._builder.integer("i32", len(self._sites) - 1)
+
+    def _take_columns(self, operation: Operation) -> None:
+        """One lane writes the address of columns to shared memory."""
+        if self._mode & at.OF_SHARED:
+            word = operation.operands[0]
+            self._record(operation, word, _WORD_BYTES, _WORD_BYTES, at.WRITES_MEMORY, "writes (its address)", lanes=1)
+            operation.attributes[SITE_ATTRIBUTE] = self._builder.integer("i32", len(self._sites) - 1)
 
     def _call(self, operation: Operation) -> None:
         """A call of a pipeline: which one, for the native code as numbers and for reports in the table."""

@@ -64,10 +64,12 @@ from triptych.targets.cpu.sanitizer.shadow_code import (
     uninitialized_register_code,
 )
 from triptych.targets.cpu.sanitizer.symbolizer import RecordedFinding, finding_of, kind_of, protocol_violations
+from triptych.targets.cpu.sanitizer.tensor_memory_code import TENSOR, TENSOR_COMMIT, TENSOR_WAIT, tensor_memory_code
 
 _ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL, GLOBAL_RUN, GLOBAL_LOOP, GLOBAL_RUN_LOOP)
 _LAUNCHES = (BEGIN_BLOCK, END_BLOCK, CHECK_COLLECT, CHECK_DISCARD)
-_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, USE, CALL, *_LAUNCHES)
+_TENSOR = (TENSOR, TENSOR_COMMIT, TENSOR_WAIT)
+_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, USE, CALL, *_TENSOR, *_LAUNCHES)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
 _SAMPLED = (
     "`global` has looked at a part of the memory that {} accesses: its shadow is limited to {} MiB, and of what is "
@@ -91,6 +93,7 @@ def checker_code() -> str:
         + uninitialized_register_code()
         + pipeline_code()
         + store_pipeline_code()
+        + tensor_memory_code()
     )
     return text.replace("%thread_key", system().thread_key)
 

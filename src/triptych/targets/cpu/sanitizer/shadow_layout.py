@@ -22,9 +22,12 @@ MOST_THREADS = 1024
 """Of a block, or of all blocks of a cluster."""
 MOST_PHASES = 1024
 """Mbarriers of a block or a cluster."""
-STORE_AGENT, WGMMA_AGENT, INIT_AGENT, MBARRIER_AGENT = (MOST_WARPS * i for i in range(4))
+STORE_AGENT, WGMMA_AGENT, INIT_AGENT, TMEM_LOAD_AGENT, TMEM_STORE_AGENT, MBARRIER_AGENT = (
+    MOST_WARPS * i for i in range(6)
+)
 MOST_AGENTS = MBARRIER_AGENT + MOST_PHASES
-"""Who else accesses memory: the bulk stores and the products of each warp, and what lands for an mbarrier. Those that
+"""Who else accesses memory: the bulk stores, the products, and the loads and stores of tensor memory of each warp, and
+what lands for an mbarrier. Those that
 make mbarriers are there as well, once more for each warp, by its own clock: a relaxed arrival at the barrier of the
 cluster releases mbarriers and nothing else. What a kernel does not have comes last, so that it costs nothing."""
 ROW = MOST_THREADS + MOST_AGENTS
@@ -90,7 +93,13 @@ ACQUIRED = SERIAL + 16
 """What the block has acquired of others, newest first."""
 CALLS, HAS_CALLS = ACQUIRED + 8, ACQUIRED + 16
 """What each warp has done with the stages of pipelines, and whether this block has."""
-STATE_BYTES = HAS_CALLS + 8
+TENSOR_CELLS, TENSOR_SLOT_COUNT = HAS_CALLS + 8, HAS_CALLS + 16
+"""Of tensor memory: the words of all cells, and how many slots of those who read have been used."""
+STATE_BYTES = TENSOR_SLOT_COUNT + 8
+TENSOR_SLOTS = 9
+"""Who reads a cell: up to eight warps of a block, and products."""
+IN_TENSOR_MEMORY = 1 << 30
+"""Of the place in a finding: not a byte of shared memory, but a cell of tensor memory."""
 LOG_CAPACITY = 1 << 19
 
 # reads in the log: offsets in bytes
@@ -138,6 +147,8 @@ COME_TO_SITE = 15
 """For hints: that they come, before what they come for."""
 # what threads do with an mbarrier
 MAKE_PHASE, USE_PHASE, ARRIVE_PHASE, PASS_PHASE = 0, 1, 2, 3
+# what is done with columns of tensor memory: by warps to their lanes, then to all lanes
+TENSOR_LOAD, TENSOR_STORE, TENSOR_PRODUCT, TENSOR_FACTOR, TENSOR_ALLOC, TENSOR_FREE = range(6)
 
 # calls of pipelines
 PIPELINE_SIDES, STAGES = 16, 24

@@ -10,6 +10,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from triptych.kernel_ir.dialects.tensor_memory import COLUMNS, LANES, WARP_LANES
 from triptych.layout import Layout, idx2crd, parse, size
 from triptych.sanitizer.findings import Example, Finding, Site
 from triptych.sanitizer.pipeline_protocol import Place, Violation, ViolationKind
@@ -32,6 +33,15 @@ def _element(byte: int, parts: Sequence[Sequence[object]], element: int) -> tupl
             number = (byte - begin) // element
             return f"element {number}{_coordinate(str(what), number)} of {what}", _span(span)
     return "", None
+
+
+def _lanes_of_column(cell: int, in_cluster: bool) -> tuple[str, None]:
+    """A cell of tensor memory: a quarter of the lanes of a column."""
+    column, quarter = divmod(cell, LANES // WARP_LANES)
+    rank, column = divmod(column, COLUMNS)
+    first = quarter * WARP_LANES
+    where = f" of block {rank} of the cluster" if in_cluster else ""
+    return f"lanes {first} to {first + WARP_LANES - 1} of column {column} of tensor memory{where}", None
 
 
 def _span(facts: object) -> Span | None:
@@ -121,6 +131,7 @@ def finding_of(entry: RecordedFinding, text: str) -> Finding:
         block_threads=prod(facts["block"]) if facts["blocks"] > 1 else 0,
         variable=str(held["variable"]) if held else "",
         only_async=facts["only_async"],
+        in_tensor_memory=bool(entry.examples[0].byte & at.IN_TENSOR_MEMORY) and not held,
     )
 
 
@@ -141,8 +152,10 @@ def _site(facts: dict[str, object]) -> Site:
     return Site(tuple(spans), str(facts["verb"]), size, number, loops, pipelines)
 
 
-def _example(found: _Example, facts: dict[str, object], size: int) -> Example:
-    part = _element(found.byte, facts["parts"], size)  # type: ignore[arg-type]
+def _example(found: _Example, facts: dict[str, Any], size: int) -> Example:
+    part = _element(found.byte, facts["parts"], size)
+    if found.byte & at.IN_TENSOR_MEMORY:
+        part = _lanes_of_column(found.byte & ~at.IN_TENSOR_MEMORY, facts["blocks"] > 1)
     other = _other(found.other) if found.other else None
     return Example(tuple(found.block), found.first, found.second, found.byte, found.epoch, *part, other=other)
 
