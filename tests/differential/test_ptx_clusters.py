@@ -154,3 +154,64 @@ def test_values_for_another_block_arrive_at_its_mbarrier(order: Order) -> None:
     out = machine.array(like)
     machine.run(body, out, grid=(2, 1, 1), cluster=(2, 1, 1))
     np.testing.assert_array_equal(machine.values(out, like), 2 * (np.arange(32) + np.array([[100], [0]])))
+
+
+PAIRS = """
+    mov.b64 %d3, p0; cvta.param.u64 %d2, %d3; ld.param.u64 %d5, [p1];
+    mov.u32 %r10, %cluster_ctarank; mov.u32 %r15, 0; mov.u16 %h1, 15;
+    and.b32 %r11, %r1, 0xFEFFFFFF; mad.lo.u32 %r14, %r10, 128, %r1; and.b32 %r12, %r10, 1; setp.ne.u32 %p1, %r12, 0;
+"""
+"""In `%r11` the address of the mbarrier in the even block of the pair, in `%r14` a place for each block's row."""
+
+
+def pairs(words: str, mask: str, count: int) -> str:
+    """Each block loads a row; only even blocks wait, for what both of their pair have got."""
+    copy = f"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{words}"
+    return f"""{PAIRS} {first("mbarrier.init.shared.b64 [%r1], 1; fence.mbarrier_init.release.cluster;")} {MEET}
+    @%p1 bra odd; {first(f"mbarrier.arrive.expect_tx.shared.b64 _, [%r1], {count};")} odd:
+    {first(f"{copy} [%r14+128], [%d2, {{%r15, %r10}}], [%r11]{mask};")} @%p1 bra over; {wait()} over: {MEET}
+    mul.lo.u32 %r20, %r0, 4; and.b32 %r20, %r20, 63; shr.u32 %r21, %r0, 4; """
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_bytes_of_a_pair_are_told_to_the_even_block(order: Order) -> None:
+    machine = Handwritten(order)
+    values = np.arange(64, dtype=np.float32).reshape(4, 16)
+    tensor = machine.map(machine.array(values), values, (16, 1))
+    out = machine.array(np.zeros((4, 32), np.float32))
+    body = (
+        pairs(".cta_group::2", "", 128)
+        + """add.u32 %r22, %r20, %r14; ld.shared.u32 %r22, [%r22+128];
+    mad.lo.u32 %r23, %r10, 32, %r0; mul.wide.u32 %d6, %r23, 4; add.s64 %d6, %d5, %d6; st.global.u32 [%d6], %r22;"""
+    )
+    machine.run(body, tensor, out, grid=(4, 1, 1), cluster=(4, 1, 1))
+    found = machine.values(out, np.zeros((4, 32), np.float32))
+    np.testing.assert_array_equal(found, np.concatenate([values, values], axis=1))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_multicast_of_pairs_is_told_to_all_even_blocks(order: Order) -> None:
+    """Every block gets four rows, and every even one is told of eight."""
+    machine = Handwritten(order)
+    values = np.arange(64, dtype=np.float32).reshape(4, 16)
+    tensor = machine.map(machine.array(values), values, (16, 1))
+    like = np.zeros((4, 2, 32), np.float32)
+    out = machine.array(like)
+    body = (
+        pairs(".multicast::cluster.cta_group::2", ", %h1", 512)
+        + """
+    mad.lo.u32 %r22, %r21, 128, %r20; add.u32 %r22, %r22, %r1; ld.shared.u32 %r24, [%r22+128];
+    ld.shared.u32 %r25, [%r22+384];
+    mad.lo.u32 %r23, %r10, 64, %r0; mul.wide.u32 %d6, %r23, 4; add.s64 %d6, %d5, %d6;
+    st.global.u32 [%d6], %r24; st.global.u32 [%d6+128], %r25;"""
+    )
+    machine.run(body, tensor, out, grid=(4, 1, 1), cluster=(4, 1, 1))
+    np.testing.assert_array_equal(machine.values(out, like).reshape(4, 4, 16), np.stack([values] * 4))
+
+
+def test_the_mbarrier_of_the_peer_needs_a_group_of_two() -> None:
+    machine = Handwritten()
+    values = np.arange(64, dtype=np.float32).reshape(4, 16)
+    tensor = machine.map(machine.array(values), values, (16, 1))
+    with pytest.raises(AccessError, match="is not in the block that the bytes go to"):
+        machine.run(pairs("", "", 128), tensor, machine.array(values), grid=(4, 1, 1), cluster=(4, 1, 1))

@@ -27,6 +27,7 @@ from triptych.ptxsim.clusters import (
     special_registers,
 )
 from triptych.ptxsim.conversions import Mask, Numbers
+from triptych.ptxsim.launch_control import launch_control
 from triptych.ptxsim.mbarriers import WAITS, Wait, changing
 from triptych.ptxsim.memory import JUNK, Room, SharedRoom
 from triptych.ptxsim.operands import WARP, Dims, Registers, thread_registers
@@ -106,6 +107,7 @@ class Block:
         """Asynchronous ones that are under way, and how many groups of them each thread has closed."""
         self.copy_groups = np.zeros(self.threads, np.int64)
         self.stores = Stores(self.threads)
+        self.was_refused = False
         self.waiting: dict[int, Wait | ClusterWait] = {}
         """Places whose threads wait for something that wakes the cluster."""
         self.refused = np.full(self.threads, -1)
@@ -234,6 +236,8 @@ class Block:
         registers = self.registers
         targets, sources = ([part.strip() for part in side.strip("{}").split(",")] for side in (to, source))
         bits = int(kind[1:])
+        if bits == 128:
+            return self._paired(targets, sources)
 
         def run(mask: Mask) -> None:
             width = bits // len(sources)
@@ -244,6 +248,21 @@ class Block:
             for i, part in enumerate(targets):
                 values = (whole >> np.uint64(width * i)).astype(f"u{width // 8}")
                 registers.writer(part, f"b{width}")(values, mask)
+
+        return run
+
+    def _paired(self, targets: list[str], sources: list[str]) -> Run:
+        """`mov.b128` of two words of 64 bits."""
+        if len(sources) == 2:
+            pair = self.registers.pair(targets[0])
+            words = [self.registers.reader(part, "b64") for part in sources]
+            return lambda mask: np.copyto(pair, np.stack([read() for read in words], axis=1), where=mask[:, None])
+        pair = self.registers.pair(sources[0])
+        writers = [self.registers.writer(part, "b64") for part in targets]
+
+        def run(mask: Mask) -> None:
+            for place, write in enumerate(writers):
+                write(pair[:, place].copy(), mask)
 
         return run
 
@@ -444,4 +463,5 @@ _STEPS: dict[str, Callable[[Block, Instruction], Run | None]] = {
     "mapa": mapped,
     "getctarank": rank_of,
     "tcgen05": issued_by_threads,
+    "clusterlaunchcontrol": launch_control,
 }

@@ -136,15 +136,22 @@ def tensor_map(block: BlockState, address: int) -> TensorMap:
     return maps[address]
 
 
-def _destinations(block: BlockState, address: int, barrier: int, mask: int | None) -> list[tuple[int, int]]:
-    """The same two places of each block of a mask, or those alone."""
+def _destinations(
+    block: BlockState, address: int, barrier: int, mask: int | None, *, of_pairs: bool = False
+) -> list[tuple[int, int]]:
+    """The same two places of each block of a mask, or those alone. With `cta_group::2` the mbarrier may be the peer's:
+    those of a mask are all of even rank or all of odd rank, as the one that is named."""
     if mask is None:
+        if address >> _PEER != barrier >> _PEER and not (of_pairs and address >> _PEER == barrier >> _PEER ^ 1):
+            raise AccessError(f"the mbarrier at {barrier:#x} is not in the block that the bytes go to")
         return [(address, barrier)]
     if mask >> len(block.cluster.blocks) or not mask:
         raise AccessError(f"a copy to blocks {mask:#x} of a cluster of {len(block.cluster.blocks)}")
     low = (1 << _PEER) - 1
     ranks = [rank for rank in range(16) if mask >> rank & 1]
-    return [(rank << _PEER | address & low, rank << _PEER | barrier & low) for rank in ranks]
+    named = barrier >> _PEER & 1
+    owners = [rank & ~1 | named if of_pairs else rank for rank in ranks]
+    return [(to << _PEER | address & low, at << _PEER | barrier & low) for to, at in zip(ranks, owners, strict=True)]
 
 
 def _each(mask: Mask, act: Callable[[int], None]) -> None:
@@ -177,7 +184,9 @@ def _load_box(block: BlockState, instruction: Instruction) -> Run:
 
         targets = [
             ((found.shared_places(to)[:, None] + np.arange(found.dtype.itemsize)).reshape(-1), told_at)
-            for to, told_at in _destinations(block, address, int(told()[thread]), mask_of(thread))
+            for to, told_at in _destinations(
+                block, address, int(told()[thread]), mask_of(thread), of_pairs="cta_group::2" in instruction.modifiers
+            )
         ]
         block.cluster.issue(Load(block, f"{where} of block {block.index}", data, targets))
 
@@ -427,10 +436,11 @@ def _count(instruction: Instruction, rest: list[str]) -> None:
         raise UnknownInstructionError(str(instruction))
 
 
-_LATE = rf"\.{_BARRIER}(\.multicast::cluster)?(\.cta_group::1)?(\.{_HINT})?"
+_LATE = rf"\.{_BARRIER}(\.multicast::cluster)?(\.{_HINT})?"
+_GROUPED = rf"\.{_BARRIER}(\.multicast::cluster)?(\.cta_group::[12])?(\.{_HINT})?"
 _TYPED = rf"\.({'|'.join(_REDUCTIONS)})(\.noftz)?\.\w+"
 _FORMS: dict[str, Callable[[BlockState, Instruction], Run]] = {
-    rf"async\.bulk\.tensor\.[1-5]d\.shared::(cluster|cta)\.global(\.tile)?{_LATE}": _load_box,
+    rf"async\.bulk\.tensor\.[1-5]d\.shared::(cluster|cta)\.global(\.tile)?{_GROUPED}": _load_box,
     rf"async\.bulk\.tensor\.[1-5]d\.global\.shared::cta(\.tile)?\.bulk_group(\.{_HINT})?": _store_box,
     rf"reduce\.async\.bulk\.tensor\.[1-5]d\.global\.shared::cta\.({'|'.join(_REDUCTIONS)})(\.tile)?\.bulk_group"
     rf"(\.{_HINT})?": _store_box,

@@ -58,6 +58,8 @@ class Cluster:
         """Tensor maps that were read, by their addresses."""
         self.generation = 0
         """How often all have met at the barrier."""
+        self.unstarted: Any = None
+        """The other clusters of the grid."""
         self._order = order
         self._random = random.Random(order if isinstance(order, int) else 0)
         self._under_way: list[Operation] = []
@@ -98,6 +100,10 @@ class Cluster:
     def happens_now(self) -> bool:
         """Whether something that nobody waits for yet happens when it is asked for."""
         return self._order == "early" or (isinstance(self._order, int) and self._random.random() < 0.5)
+
+    def refuses_work(self) -> bool:
+        """Whether a request for another cluster fails although there is one."""
+        return isinstance(self._order, int) and self._random.random() < 0.25
 
     def issue_store(self, store: AsyncStore) -> None:
         if self.happens_now():

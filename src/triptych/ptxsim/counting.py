@@ -319,7 +319,7 @@ _BY_NAME = {
     "matrix products": ("mma", "wgmma"),
     "tensor memory": ("tcgen05",),
     "ldmatrix and stmatrix": ("ldmatrix", "stmatrix", "movmatrix"),
-    "asynchronous copies": ("cp", "mbarrier", "tensormap", "prefetch", "prefetchu"),
+    "asynchronous copies": ("cp", "mbarrier", "tensormap", "clusterlaunchcontrol", "prefetch", "prefetchu"),
     "branches": ("bra", "brx", "ret", "exit", "trap", "call"),
     "barriers": ("bar", "barrier", "fence", "membar"),
     "shuffles and votes": ("shfl", "vote", "redux", "match", "elect", "activemask"),

@@ -11,6 +11,7 @@ import numpy as np
 from triptych.ptxsim.blocks import Block, Launch
 from triptych.ptxsim.clusters import Cluster, Order
 from triptych.ptxsim.counting import CountedLaunch, Counting
+from triptych.ptxsim.launch_control import Unstarted
 from triptych.ptxsim.memory import Memory
 from triptych.ptxsim.operands import Dims
 from triptych.ptxsim.reading import Kernel, Module, Variable, read
@@ -76,10 +77,11 @@ class LoadedModule:
         with np.errstate(all="ignore"):
             for rank in range(x * y * z):
                 running.blocks.append(Block(launch, running, rank))
-            columns, rows = grid[0] // x, grid[1] // y
-            number = columns * rows * (grid[2] // z)
-            for each in range(number) if counting is None else counting.choose(number):
-                running.run((each % columns * x, each // columns % rows * y, each // columns // rows * z))
+            number = grid[0] // x * (grid[1] // y) * (grid[2] // z)
+            chosen = range(number) if counting is None else counting.choose(number)
+            running.unstarted = Unstarted(chosen, grid, (x, y, z))
+            while (first := running.unstarted.take()) is not None:
+                running.run(first)
         if counting is not None:
             counting.end()
 

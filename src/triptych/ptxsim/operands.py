@@ -28,6 +28,7 @@ class Registers:
         self._threads = threads
         self._names = names
         self._arrays: dict[str, Any] = {}
+        self._pairs: dict[str, Any] = {}
         self.wrote: Callable[[str, Any], None] | None = None
         """Told of every register that is written, and by which threads."""
 
@@ -39,6 +40,12 @@ class Registers:
             junk = False if kind == "pred" else JUNK % (1 << 8 * dtype.itemsize)
             self._arrays[name] = np.full(self._threads, junk, dtype)
         return self._arrays[name]
+
+    def pair(self, name: str) -> Any:
+        """A register of 128 bits: its two words of each thread."""
+        if name not in self._pairs:
+            self._pairs[name] = np.full((self._threads, 2), JUNK, np.uint64)
+        return self._pairs[name]
 
     def words(self) -> list[Any]:
         """All registers of 32 bits."""
@@ -145,6 +152,8 @@ class BlockState(Protocol):
     copies: list[Any]
     copy_groups: Any
     call_parameters: dict[str, Any]
+    was_refused: bool
+    """It has learnt that the grid has no cluster left for it."""
     waiting: dict[int, Any]
     refused: Any
     meetings: Any
