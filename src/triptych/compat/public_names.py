@@ -396,6 +396,8 @@ HOMES = {
     "cutlass.utils.blackwell_helpers": "triptych.utils.blackwell_helpers",
     "cutlass.utils.blockscaled_layout": "triptych.utils.blockscaled_layout",
     "cutlass.utils.distributed": "triptych.compat.utils.distributed",
+    "cutlass.utils.gemm": "triptych.utils.gemm",
+    "cutlass.utils.gemm.sm100": "triptych.utils.gemm.sm100",
     "cutlass.utils.hardware_info": "triptych.utils",
     "cutlass.utils.hopper_helpers": "triptych.utils.hopper_helpers",
     "cutlass.utils.layout": "triptych.utils",
@@ -412,8 +414,6 @@ NOT_HERE_YET = frozenset(
         "cutlass.base_dsl",
         "cutlass.base_dsl.arch",
         "cutlass.base_dsl.runtime",
-        "cutlass.utils.gemm",
-        "cutlass.utils.gemm.sm100",
         "cutlass.utils.mixed_input_helpers",
     }
 )

@@ -15,7 +15,7 @@ from triptych.cute.memory.pointers import Pointer
 from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync, barrier_arrays
 from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, initialise, meet, when
 from triptych.cute.pipeline.participants import CooperativeGroup
-from triptych.cute.pipeline.states import Place
+from triptych.cute.pipeline.states import PipelineState, Place
 from triptych.cute.tensors.layout_queries import make_layout_image_mask
 from triptych.cute.tracing.device import Integer, bits32, device_function, device_trace
 from triptych.kernel_ir.dialects.tile import TMEM_FENCE, UMMA_COMMIT
@@ -120,6 +120,13 @@ class PipelineUmmaAsync(PipelineAsync):
         ctas = _ctas(self._blocks)
         blocks = _of_pair(self._blocks, 0) if self._blocks is not None and ctas > 1 else None
         commit_products(self.sync_object_full.get_barrier(state.index), ctas, blocks)
+
+    def producer_tail(self, state: PipelineState) -> None:
+        """Wait until all stages are empty: in a pair, by the first CTA, where both say so."""
+        if _ctas(self._blocks) == 1:
+            super().producer_tail(state)
+        else:
+            when(block_idx_in_cluster() % 2 == 0, lambda: PipelineAsync.producer_tail(self, state))
 
     def consumer_wait(self, state: Place, try_wait_token: object = None) -> None:
         """Wait until the products are complete; loads of tensor memory come after."""

@@ -277,6 +277,11 @@ class DescribedTensor(PublicArgument):
 
     __argument_kind__: TensorKind
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Tensor]:  # type: ignore[override]
+        """`isinstance(x, cute.Tensor)`, which programs ask of arguments too."""
+        return Tensor
+
     @property
     def layout(self) -> Layout:
         """As compiled code will know it."""

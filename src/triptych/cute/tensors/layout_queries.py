@@ -137,8 +137,10 @@ def stride(layout: View, mode: Mode = None) -> Numbers:
     return _answer(algebra.stride, layout, mode)
 
 
-def size_in_bytes(dtype: type[Numeric], layout: View | IntTuple) -> Number:
-    """The bytes a layout spans in elements of a type."""
+def size_in_bytes(dtype: type[Numeric], layout: View | IntTuple | None) -> Number:
+    """The bytes a layout spans in elements of a type; none without a layout."""
+    if layout is None:
+        return 0
     return numbers(algebra.size_in_bytes(dtype, ints(layout_of(layout))))
 
 

@@ -7,6 +7,7 @@ mean one rounding whatever the types, and a target that goes by way of another t
 from __future__ import annotations
 
 import math
+import operator
 import struct
 from collections.abc import Mapping
 from typing import Any
@@ -49,6 +50,29 @@ def fit(value: bool | int | float, info: TypeInfo, explicit: bool) -> bool | int
     if not info.holds(number):
         raise _does_not_fit(number, info)
     return number
+
+
+def wrapped(value: bool | int | float, info: TypeInfo, saturate: bool) -> bool | int | float:
+    """A constant converted as `.to` converts: integers wrap, floats saturate where asked to."""
+    if saturate and info.mlir in FLOAT_FORMATS:
+        largest = FLOAT_FORMATS[info.mlir].decode(FLOAT_FORMATS[info.mlir].largest)
+        value = max(-largest, min(largest, value))
+    if not info.is_integer:
+        return fit(value, info, explicit=True)
+    if isinstance(value, float):
+        return info.nearest(value)
+    number = int(value) & ((1 << info.width) - 1)
+    return number - (1 << info.width) if info.kind == "int" and number >> (info.width - 1) else number
+
+
+FOLDED = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+"""What Python computes of typed constants outside a traced function."""
+
+
+def folded(op: str, info: TypeInfo, left: float, right: float) -> bool | int | float:
+    """`left op right` in the type, to which Python's sum or product of its numbers is rounded once."""
+    result = FOLDED[op](fit(left, info, explicit=False), fit(right, info, explicit=False))
+    return wrapped(result, info, saturate=False)
 
 
 # Any: whatever a constructor or an operator is given comes back as it is, unless it is such an int.

@@ -19,7 +19,6 @@ from triptych.metastage.values.arithmetic import known_divisor
 from triptych.metastage.values.mlir_types import MlirTypeOf, NumericType
 from triptych.metastage.values.operators import ForeignOperand, Operators
 from triptych.metastage.values.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
-from triptych.support.float_formats import FLOAT_FORMATS
 
 if TYPE_CHECKING:
     from triptych.metastage.values.scalars import Boolean, Float32, Int32
@@ -136,7 +135,7 @@ class Numeric(ForeignOperand, Operators, metaclass=NumericType):
         if target is type(self):
             return self
         if self._region is None:
-            return target.constant(_wrap(self._value, target.info, saturate))
+            return target.constant(conversion.wrapped(self._value, target.info, saturate))
         trace = self._region.trace
         value = conversion.convert(trace, self.ir_value(), self.info, target.info, saturate=saturate)
         return target.of(value, trace.region)
@@ -308,6 +307,13 @@ def as_number(value: object) -> Any:
     return value if converted is None else converted(value)
 
 
+def _static(left: Number, right: Number) -> list[Any] | None:
+    """Typed constants outside a traced function, as Python's numbers."""
+    if active() is not None or _is_dynamic(left) or _is_dynamic(right):
+        return None
+    return [value._value if isinstance(value, Numeric) else value for value in (left, right)]
+
+
 def trace_of(*values: object) -> Trace:
     """The trace that computes with some of the values."""
     for value in values:
@@ -315,7 +321,7 @@ def trace_of(*values: object) -> Trace:
             return value._region.trace
     trace = active()
     if trace is None:
-        raise OperandTypeError("typed constants have no arithmetic outside a traced function", span=place())
+        raise OperandTypeError("typed constants have no such arithmetic outside a traced function", span=place())
     return trace
 
 
@@ -337,6 +343,8 @@ def _common(left: Any, right: Any, table: Callable[[str, str], str | None]) -> T
 
 def _binary(op: str, left: Number, right: Number) -> Any:
     info = operator_type(op, left, right)
+    if (static := _static(left, right)) and op in conversion.FOLDED:
+        return NUMERIC_CLASSES[info.name](conversion.folded(op, info, *static))
     trace = trace_of(left, right)
     if op in ("<<", ">>"):
         return _shift(op, info, left, right, trace)
@@ -383,8 +391,7 @@ def _shift(op: str, info: TypeInfo, left: Number, right: Number, trace: Trace) -
 
 def _compare(op: str, left: Number, right: Number) -> Any:
     info = operator_type(op, left, right)
-    static = [v._value if isinstance(v, Numeric) else v for v in (left, right) if not _is_dynamic(v)]
-    if len(static) == 2 and active() is None:
+    if static := _static(left, right):
         return COMPARE_PYTHON[op](*static)
     trace = trace_of(left, right)
     if info.kind == "float" or not (isinstance(left, Numeric) and isinstance(right, Numeric)):
@@ -482,16 +489,3 @@ def _no_operator(op: str, left: object, right: object) -> OperandTypeError:
         expected="two numbers of types that the operator combines",
         instead=f"convert one of them first, for example .to({'Int32' if op in '<<>>&|^' else 'Float32'})",
     )
-
-
-def _wrap(value: bool | int | float, info: TypeInfo, saturate: bool) -> bool | int | float:
-    """A constant converted as `.to` converts: integers wrap, floats saturate where asked to."""
-    if saturate and info.mlir in FLOAT_FORMATS:
-        largest = FLOAT_FORMATS[info.mlir].decode(FLOAT_FORMATS[info.mlir].largest)
-        value = max(-largest, min(largest, value))
-    if not info.is_integer:
-        return conversion.fit(value, info, explicit=True)
-    if isinstance(value, float):
-        return info.nearest(value)
-    number = int(value) & ((1 << info.width) - 1)
-    return number - (1 << info.width) if info.kind == "int" and number >> (info.width - 1) else number

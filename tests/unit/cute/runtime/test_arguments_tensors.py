@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych import cute
+from triptych.cute.runtime import from_dlpack
 from triptych.diagnostics.tensor_errors import ReadOnlyTensorError, UnsupportedTensorError
 from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, array_type
 
@@ -186,3 +187,11 @@ def test_results_beside_tensors() -> None:
 
 def _parameters(compiled: Any) -> Any:
     return compiled._loaded.compiled.lowered.traced.parameters
+
+
+def test_tensors_of_arguments_are_tensors_to_programs_that_ask() -> None:
+    tensor: object = from_dlpack(np.zeros(4, np.float32))
+    assert isinstance(tensor, cute.Tensor)
+    assert isinstance(tensor, type(tensor))
+    assert type(tensor) is not cute.Tensor
+    assert not isinstance(3, cute.Tensor)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import triptych as tt
 from tests.support.examples import examples
 from tests.unit.metastage.compiled import FLOATS, any_float, bits, compiled
 
@@ -158,3 +159,24 @@ def test_division_by_zero_follows_ieee(name: str) -> None:
     native = compiled(lambda a, b: a / b, name, name)
     assert [native(1.0, 0.0), native(-1.0, 0.0)] == [math.inf, -math.inf]
     assert math.isnan(native(0.0, 0.0))
+
+
+@each_float
+def test_typed_constants_outside_a_function_are_rounded_once(name: str) -> None:
+    kind, numpy = getattr(tt, name), NUMPY[name]
+
+    @examples(200)
+    @given(st.integers(-2000, 2000), st.integers(-2000, 2000))
+    def law(a: int, b: int) -> None:
+        left, right = float(numpy(a / 64)), float(numpy(b / 3))
+        for op in (operator.add, operator.sub, operator.mul):
+            found = op(kind(left), kind(right))
+            assert type(found) is kind
+            assert found == float(op(numpy(left), numpy(right)))
+
+    law()
+
+
+def test_typed_integers_outside_a_function_wrap() -> None:
+    assert tt.Int32(2**31 - 1) + tt.Int32(1) == -(2**31)
+    assert tt.Uint8(200) * tt.Uint8(2) == 144

@@ -66,6 +66,6 @@ def test_words(stored: str, loaded: str) -> None:
     check(np.float32, operation("St", stored), operation("Ld", loaded))
 
 
-@pytest.mark.parametrize(("stored", "loaded"), PAIRS)
+@pytest.mark.parametrize(("stored", "loaded"), list(zip(SHAPES, SHAPES[::-1], strict=True)))
 def test_halves(stored: str, loaded: str) -> None:
     check(np.float16, operation("St", stored, packs=True), operation("Ld", loaded, packs=True))
