@@ -6,6 +6,7 @@ Products are added up in double precision and rounded once; a GPU rounds in betw
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.block_scales import SCALED, factors_of_row, scale_values
 from triptych.ptxsim.conversions import Mask, Numbers
 from triptych.ptxsim.operands import WARP, BlockState, listed
 from triptych.ptxsim.reading import Instruction
@@ -28,6 +30,11 @@ FACTORS: dict[str, Any] = {
     "e5m2": ml_dtypes.float8_e5m2,
     "s8": np.int8,
     "u8": np.uint8,
+}
+_SMALL: dict[str, Any] = {
+    "e2m1": ml_dtypes.float4_e2m1fn,
+    "e2m3": ml_dtypes.float6_e2m3fn,
+    "e3m2": ml_dtypes.float6_e3m2fn,
 }
 SUMS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}
 
@@ -101,17 +108,20 @@ def _store(block: BlockState, instruction: Instruction) -> Act:
 def _product(block: BlockState, instruction: Instruction) -> Act:
     """`mma.sync.aligned.m16n8kK.row.col.d.a.b.c`."""
     words = instruction.modifiers
-    shape, (to_kind, left_kind, right_kind, from_kind) = words[2], words[-4:]
-    if not shape.startswith("m16n8k") or words[3:5] != ("row", "col") or to_kind != from_kind:
+    scaling = _scaling(block, instruction) if "block_scale" in words else None
+    shape = next((word for word in words if word.startswith("m16n8k")), "m16n8k0")
+    to_kind, left_kind, right_kind, from_kind = words[-5:-1] if scaling else words[-4:]
+    depth = int(shape[6:])
+    decode = {kind: _decoder(instruction, kind, depth) for kind in (left_kind, right_kind)}
+    if words[words.index(shape) + 1 :][:2] != ("row", "col") or to_kind != from_kind or to_kind not in SUMS:
         raise UnknownInstructionError(str(instruction))
-    if to_kind not in SUMS or left_kind not in FACTORS or right_kind not in FACTORS:
+    if len(instruction.operands) != (8 if scaling else 4):
         raise UnknownInstructionError(str(instruction))
     saturates = "satfinite" in words
-    depth = int(shape[6:])
     registers = block.registers
     operands = [listed(operand) for operand in instruction.operands]
     writers = [registers.writer(part, "b32") for part in operands[0]]
-    left, right, sums = ([registers.reader(part, "b32") for part in each] for each in operands[1:])
+    left, right, sums = ([registers.reader(part, "b32") for part in each] for each in operands[1:4])
 
     def act(mask: Mask) -> None:
         results = [np.zeros(block.threads, np.uint32) for _ in writers]
@@ -121,11 +131,14 @@ def _product(block: BlockState, instruction: Instruction) -> Act:
             if left_kind == "tf32":  # whose lower bits are not looked at
                 a, b = ([word & np.uint32(0xFFFFE000) for word in each] for each in (a, b))
             wide = np.int64 if to_kind == "s32" else np.float64
-            factors = (
-                _left(a, FACTORS[left_kind], depth).astype(wide),
-                _right(b, FACTORS[right_kind], depth).astype(wide),
-            )
-            total = factors[0] @ factors[1] + _sums(c, SUMS[to_kind]).astype(wide)
+            x, y = _left(a, decode[left_kind], depth).astype(wide), _right(b, decode[right_kind], depth).astype(wide)
+            if scaling:
+                scale_x, scale_y = scaling(start)
+                x, y = (
+                    x * np.repeat(scale_x, depth // scale_x.shape[1], axis=1),
+                    y * np.repeat(scale_y.T, depth // scale_y.shape[1], axis=0),
+                )
+            total = x @ y + _sums(c, SUMS[to_kind]).astype(wide)
             if saturates:
                 total = np.clip(total, -(2**31), 2**31 - 1)
             for result, part in zip(results, _apart(total.astype(SUMS[to_kind])), strict=True):
@@ -136,25 +149,74 @@ def _product(block: BlockState, instruction: Instruction) -> Act:
     return act
 
 
+def _scaling(block: BlockState, instruction: Instruction) -> Callable[[int], tuple[Any, Any]]:
+    """How to get the factors of a warp's 16 rows and 8 columns, which pairs of lanes and single lanes give."""
+    words = instruction.modifiers
+    kind = next((word.removeprefix("kind::") for word in words if word.startswith("kind::")), "")
+    count = factors_of_row(kind, words)
+    shape = {"mxf8f6f4": "m16n8k32"}.get(kind, "m16n8k64")
+    if count is None or words[-1] not in SCALED[kind, count] or shape not in words or len(instruction.operands) != 8:
+        raise UnknownInstructionError(str(instruction))
+    of_rows, of_columns = (
+        [*listed(data), *listed(which)] for data, which in (instruction.operands[i : i + 2] for i in (4, 6))
+    )
+    chosen = [[int(number, 0) for number in each[1:]] for each in (of_rows, of_columns)]
+    readers = [block.registers.reader(each[0], "b32") for each in (of_rows, of_columns)]
+    if any(byte % count or byte + count > 4 for byte, _ in chosen) or chosen[0][1] > 1 or chosen[1][1] > 3:
+        raise UnknownInstructionError(str(instruction))
+    row = np.arange(16)
+    lanes = row % 8 * 4 + 2 * chosen[0][1] + row // 8, np.arange(8) * 4 + chosen[1][1]
+
+    def get(start: int) -> tuple[Any, Any]:
+        found = []
+        for read, at, (byte, _) in zip(readers, lanes, chosen, strict=True):
+            codes = np.ascontiguousarray(read()[start + at])[:, None].view(np.uint8)[:, byte : byte + count]
+            found.append(scale_values(np.ascontiguousarray(codes), words[-1]))
+        return found[0], found[1]
+
+    return get
+
+
+Elements = Callable[[Any], Any]
+
+
+def _decoder(instruction: Instruction, kind: str, depth: int) -> Elements:
+    """How to get what a register of each lane holds: (lanes, elements)."""
+    if kind in _SMALL:
+        return partial(_small, kind, is_packed=depth == 64)
+    if kind not in FACTORS:
+        raise UnknownInstructionError(str(instruction))
+    return partial(_elements, kind=FACTORS[kind])
+
+
+def _small(kind: str, word: Numbers, *, is_packed: bool) -> Any:
+    """Of 32 along K each has a byte: e2m1 its bits 2 to 5, the others its lowest six. Of 64 there are two in a byte."""
+    codes = _elements(word, np.uint8)
+    if is_packed:
+        codes = np.stack([codes & np.uint8(15), codes >> np.uint8(4)], axis=2).reshape(WARP, -1)
+    else:
+        codes = codes >> np.uint8(2) & np.uint8(15) if kind == "e2m1" else codes & np.uint8(63)
+    return codes.view(_SMALL[kind]).astype(np.float32)
+
+
 def _elements(word: Numbers, kind: DTypeLike) -> Any:
-    """What a register of each lane holds: (lanes, elements)."""
     return np.ascontiguousarray(word).view(kind).reshape(WARP, -1)
 
 
-def _left(words: list[Any], kind: DTypeLike, depth: int) -> Any:
-    matrix = np.zeros((16, depth), kind)
+def _left(words: list[Any], decode: Elements, depth: int) -> Any:
+    matrix = np.zeros((16, depth), decode(words[0]).dtype)
     for number, word in enumerate(words):
-        elements = _elements(word, kind)
+        elements = decode(word)
         each = elements.shape[1]
         columns = each * PLACE[:, None] + 4 * each * (number // 2) + np.arange(each)
         matrix[(GROUP + 8 * (number % 2))[:, None], columns] = elements
     return matrix
 
 
-def _right(words: list[Any], kind: DTypeLike, depth: int) -> Any:
-    matrix = np.zeros((depth, 8), kind)
+def _right(words: list[Any], decode: Elements, depth: int) -> Any:
+    matrix = np.zeros((depth, 8), decode(words[0]).dtype)
     for number, word in enumerate(words):
-        elements = _elements(word, kind)
+        elements = decode(word)
         each = elements.shape[1]
         matrix[each * PLACE[:, None] + 4 * each * number + np.arange(each), GROUP[:, None]] = elements
     return matrix

@@ -8,13 +8,22 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from triptych.ptxsim.block_scales import SCALED, ScaleForm
 from triptych.ptxsim.conversions import Numbers
 from triptych.ptxsim.matrices import FACTORS
 from triptych.ptxsim.operands import WARP
 from triptych.ptxsim.tensor_memory import LANES, TensorMemoryError
 
 _NARROW = {0: "e4m3", 1: "e5m2", 3: "e2m3", 4: "e3m2", 5: "e2m1"}
-_FACTORS = {"f16": {0: "f16", 1: "bf16"}, "tf32": {2: "tf32"}, "f8f6f4": _NARROW, "i8": {0: "u8", 1: "s8"}}
+_FACTORS = {
+    "f16": {0: "f16", 1: "bf16"},
+    "tf32": {2: "tf32"},
+    "f8f6f4": _NARROW,
+    "i8": {0: "u8", 1: "s8"},
+    "mxf8f6f4": _NARROW,
+    "mxf4": {1: "e2m1x2"},
+    "mxf4nvf4": {1: "e2m1x2"},
+}
 """By the kind of the instruction, and the number in the descriptor."""
 _SUMS = {
     "f16": {0: "f16", 1: "f32"},
@@ -27,9 +36,11 @@ _SMALL: dict[str, tuple[int, Any]] = {
     "e2m3": (6, ml_dtypes.float6_e2m3fn),
     "e3m2": (6, ml_dtypes.float6_e3m2fn),
 }
-"""Types of less than a byte: their bits, of which 16 elements are in 16 bytes, at their beginning."""
+"""Types of less than a byte: their bits, of which 16 elements are in 16 bytes, at their beginning. `e2m1x2` are two in
+each byte."""
 _RESERVED = 0b111 | 1 << 6 | 1 << 23 | 1 << 29 | 3 << 30
 """Of dense products; those of sparse ones, too."""
+_RESERVED_SCALED = 0b1111 | 1 << 6 | 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,8 @@ class InstructionDescriptor:
     right: str
     negated: tuple[bool, bool]
     transposed: tuple[bool, bool]
-    saturates: bool
+    saturates: bool = False
+    scales: ScaleForm | None = None
 
     def accumulators(self, lane: int, first: int, what: str) -> tuple[Any, Any]:
         """The lanes and columns of D (rows of one block, columns), which begins at a lane and a column."""
@@ -61,7 +73,7 @@ class InstructionDescriptor:
 
 def decoded(bits: int, kind: str, ctas: int, what: str) -> InstructionDescriptor:
     """What a descriptor says to an instruction of a kind."""
-    if kind not in _FACTORS:
+    if kind not in _SUMS:
         raise TensorMemoryError(f"{what}: kind::{kind} is not known here")
     reserved = bits & (_RESERVED | (0 if kind == "i8" else 1 << 3) | (3 << 13 if kind == "i8" else 0))
     if reserved:
@@ -78,9 +90,32 @@ def decoded(bits: int, kind: str, ctas: int, what: str) -> InstructionDescriptor
     )
     if (left != right and kind == "f16") or (left == "bf16" and total == "f16") or not _has_shape(said, kind):
         raise TensorMemoryError(f"{what}: there is no product {said}")
-    if any(is_mn and each in _SMALL for is_mn, each in zip(said.transposed, (left, right), strict=True)):
-        raise TensorMemoryError(f"{what}: rows of {left} and {right} must lie along K")
+    _check_majors(said, what)
     return said
+
+
+def decoded_scaled(bits: int, kind: str, count: int, ctas: int, what: str) -> InstructionDescriptor:
+    """What a descriptor says to an instruction with block scales, so many for each row."""
+    if reserved := bits & _RESERVED_SCALED:
+        raise TensorMemoryError(f"{what}: the instruction descriptor {bits:#010x} has bits {reserved:#x}")
+    left, right = (_FACTORS[kind].get(bits >> at & 7) for at in (7, 10))
+    if left is None or right is None:
+        raise TensorMemoryError(f"{what}: the instruction descriptor {bits:#010x} has a type that {kind} has not")
+    scales = ScaleForm("ue8m0" if bits >> 23 & 1 else "ue4m3", count, (bits >> 29 & 3, bits >> 4 & 3))
+    if scales.kind not in SCALED[kind, count] or any(first % count or first + count > 4 for first in scales.first):
+        raise TensorMemoryError(f"{what}: there are no factors {scales}")
+    m, n = (bits >> 24 & 31) << 4, (bits >> 17 & 63) << 3
+    said = InstructionDescriptor(m, n, ctas, "f32", left, right, _flags(bits, 13), _flags(bits, 15), scales=scales)
+    if m != LANES * ctas or not 8 <= n <= 256 or n % (8 * ctas):
+        raise TensorMemoryError(f"{what}: there is no product {said}")
+    _check_majors(said, what)
+    return said
+
+
+def _check_majors(said: InstructionDescriptor, what: str) -> None:
+    for is_mn, each in zip(said.transposed, (said.left, said.right), strict=True):
+        if is_mn and each in (*_SMALL, "e2m1x2"):
+            raise TensorMemoryError(f"{what}: rows of {said.left} and {said.right} must lie along K")
 
 
 def _flags(bits: int, at: int) -> tuple[bool, bool]:
@@ -101,6 +136,9 @@ def elements(data: Numbers, kind: str) -> Any:
     data = np.ascontiguousarray(data)
     if kind == "tf32":
         return (data.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    if kind == "e2m1x2":
+        both = np.stack([data & np.uint8(15), data >> np.uint8(4)], axis=2)
+        return both.view(ml_dtypes.float4_e2m1fn).astype(np.float32).reshape(len(data), -1)
     if kind not in _SMALL:
         return data.view(FACTORS[kind])
     bits, dtype = _SMALL[kind]
