@@ -67,7 +67,7 @@ _NAMES = LazyNames(
             Int64 Int8 Integer Numeric TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8
         """,
         "triptych.objectstage.compile_flags": """
-            AsyncOrder Contract EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel
+            AsyncOrder Contract EnableAssertions EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel
         """,
     },
     modules=("arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"),

@@ -20,6 +20,7 @@ from triptych.cute.copies.atoms import CopyAtom as CopyAtom
 from triptych.cute.copies.atoms import CopyLayouts as CopyLayouts
 from triptych.cute.copies.atoms import CopyOperation as CopyOperation
 from triptych.layout import E as E
+from triptych.objectstage.compile_flags import EnableAssertions as EnableAssertions
 from triptych.objectstage.compile_flags import EnableTVMFFI as EnableTVMFFI
 from triptych.metastage.values.scalars import Float as Float
 from triptych.metastage.values.scalars import Float4E2M1FN as Float4E2M1FN
@@ -222,6 +223,7 @@ __all__ = [
     "CopyLayouts",
     "CopyOperation",
     "E",
+    "EnableAssertions",
     "EnableTVMFFI",
     "Float",
     "Float4E2M1FN",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import getattr_static
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -94,7 +95,7 @@ def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[A
         return JitFunction(function, BASE, True, {}), args
     if isinstance(getattr(function, "__wrapped__", None), JitFunction):
         return function.__wrapped__, args
-    called = vars(type(function)).get("__call__")
+    called = getattr_static(type(function), "__call__", None)
     if isinstance(called, JitFunction):
         return called, (function, *args)
     raise cannot_decorate("jit", function)

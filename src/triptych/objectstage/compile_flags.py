@@ -76,6 +76,12 @@ class GPUArch(CompileFlag):
     word, option, kind = "gpu-arch", "target", str
 
 
+class EnableAssertions(CompileFlag):
+    """Check each `assert` at run time; all are checked, so that `False` changes nothing either."""
+
+    word, option, kind = "enable-assertions", "", bool
+
+
 class EnableTVMFFI(CompileFlag):
     """Let compiled functions be called through TVM FFI; all are."""
 
@@ -90,6 +96,7 @@ FLAGS: tuple[type[CompileFlag], ...] = (
     KeepPTX,
     KeepCUBIN,
     GPUArch,
+    EnableAssertions,
     EnableTVMFFI,
 )
 

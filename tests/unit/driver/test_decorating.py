@@ -133,3 +133,19 @@ def test_parts_for_more_threads_than_there_are_are_warned_of() -> None:
         run(from_dlpack(c), 64)
     run(from_dlpack(c), 128)
     assert c.sum() == 512
+
+
+class Scaling:
+    factor = 3
+
+    @tt.jit
+    def __call__(self, x: tt.Int32) -> Any:
+        return x * self.factor
+
+
+class Doubling(Scaling):
+    factor = 2
+
+
+def test_an_object_whose_class_inherits_a_jitted_call_compiles() -> None:
+    assert [tt.compile(scale, 1)(5) for scale in (Scaling(), Doubling())] == [15, 10]

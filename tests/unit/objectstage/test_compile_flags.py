@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.cute import EnableTVMFFI, GenerateLineInfo, GPUArch, KeepCUBIN, KeepPTX, OptLevel
+from triptych.cute import EnableAssertions, EnableTVMFFI, GenerateLineInfo, GPUArch, KeepCUBIN, KeepPTX, OptLevel
 from triptych.objectstage.compile_flags import FLAGS, flags_in, flags_of, options_of
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
 
@@ -26,6 +26,7 @@ def double(x: tt.Int32) -> Any:
         (KeepCUBIN(), "--keep-cubin=1", {"keep_cubin": True}),
         (GPUArch("sm_90a"), "--gpu-arch=sm_90a", {"target": "nvptx:sm_90a"}),
         (EnableTVMFFI, "--enable-tvm-ffi", {}),
+        (EnableAssertions, "--enable-assertions", {}),
         (
             (OptLevel(0), (KeepPTX, OptLevel(2))),
             "--opt-level=0 --keep-ptx --opt-level=2",
@@ -42,6 +43,18 @@ def test_compiled_function_is_the_same_function() -> None:
     for compiler in (tt.compile, tt.compile[OptLevel(1)], tt.compile[GenerateLineInfo(True), KeepPTX][KeepCUBIN]):
         assert compiler(double, 3)(21) == 42
     assert tt.compile(double, 3, options="--opt-level 0 --enable-tvm-ffi")(21) == 42
+
+
+@tt.jit
+def asserted(x: tt.Int32) -> Any:
+    assert x > 0, "not positive"
+    return x
+
+
+@pytest.mark.parametrize("options", ["", "--enable-assertions", "--enable-assertions=false"])
+def test_assertions_are_checked_with_and_without_the_option(options: str) -> None:
+    with pytest.raises(AssertionError, match="not positive"):
+        tt.compile(asserted, 1, options=options)(-1)
 
 
 def test_level_reaches_the_code_generator() -> None:

@@ -211,8 +211,8 @@ def _meaning(annotation: object) -> Any:
 
 
 def _of_items(annotation: GenericAlias, count: int) -> list[Any]:
-    said = list(annotation.__args__)
-    if annotation.__origin__ is list:
+    said = list(get_args(annotation))  # none of a bare `typing.Tuple`
+    if get_origin(annotation) is list:
         return said * count
     return said[:1] * count if said[1:] == [...] else said
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple  # noqa: UP035 - as programs write them
 
 import pytest
 
@@ -51,6 +51,15 @@ def of_named(n: Named) -> Any:
 @tt.jit
 def of_items(t: tuple[tt.Int64, tt.Float64], items: list[tt.Int64], many: tuple[tt.Int64, ...]) -> Any:
     return t[0] * t[0], t[1] * 0.1, items[0] * items[1], many[2] * many[2]
+
+
+@tt.jit
+def of_bare(t: Tuple, items: List) -> Any:  # type: ignore[type-arg]  # noqa: UP006
+    return t[0] + t[1] * items[0]
+
+
+def test_a_bare_container_says_nothing_of_its_items() -> None:
+    assert of_bare((2, 0.5), [3]) == 3.5
 
 
 def test_fields_have_the_type_that_is_said() -> None:
