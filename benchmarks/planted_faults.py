@@ -19,11 +19,13 @@ from tests.checkers.pairs import is_found, judged
 from tests.checkers.protocol_pairs import VIOLATIONS
 from tests.checkers.remote_barrier_pairs import REMOTE
 from tests.checkers.store_order_pairs import MORE_VIOLATIONS
+from tests.checkers.tensor_memory_pairs import TENSOR_MEMORY
 
 
 def written(only: str, folder: Path) -> tuple[int, int, int]:
     """Pairs, wrong programs that were found at their lines, right programs with findings."""
-    pairs = [pair for pair in (*PAIRS, *HOPPER, *REMOTE, *BLOCKS, *VIOLATIONS, *MORE_VIOLATIONS) if only in pair.name]
+    every = (*PAIRS, *HOPPER, *REMOTE, *BLOCKS, *VIOLATIONS, *MORE_VIOLATIONS, *TENSOR_MEMORY)
+    pairs = [pair for pair in every if only in pair.name]
     found = alarms = 0
     for pair in pairs:
         wrong, right = (judged(pair, folder, wrong=which) for which in (True, False))

@@ -12,7 +12,14 @@ _COPIES = {f"cp_async{kind}_{what}_group" for kind in ("", "_bulk") for what in 
 _STAGES = {"producer_acquire", "producer_commit", "producer_tail", "consumer_wait", "consumer_release"}
 _HANDLES = {"acquire", "commit", "wait", "release", "tail", "commit_group", "wait_group", "fence"}
 _MBARRIERS = {"mbarrier_arrive", "mbarrier_wait", "mbarrier_arrive_and_expect_tx", "mbarrier_init_fence"}
-ORDERS = _BARRIERS | _COPIES | _STAGES | _HANDLES | _MBARRIERS | {"pipeline_init_wait", "pipeline_init_arrive"}
+ORDERS = (
+    _BARRIERS
+    | _COPIES
+    | _STAGES
+    | _HANDLES
+    | _MBARRIERS
+    | {"pipeline_init_wait", "pipeline_init_arrive", "wait_for_alloc"}
+)
 """Calls that only order others: as statements they go."""
 STAGES = frozenset({"acquire_and_advance", "wait_and_advance"})
 """Calls that wait and give a stage: with a token that says that it is ready they do not wait."""

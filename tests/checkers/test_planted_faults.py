@@ -15,6 +15,7 @@ from tests.checkers.hopper_pairs import HOPPER
 from tests.checkers.pairs import Pair, is_found, judged
 from tests.checkers.protocol_pairs import VIOLATIONS
 from tests.checkers.remote_barrier_pairs import REMOTE
+from tests.checkers.tensor_memory_pairs import TENSOR_MEMORY
 
 EVERY = 8
 SLICE = (*PAIRS[::EVERY], *HOPPER[1::7], *REMOTE[::17], *BLOCKS[::5], *VIOLATIONS[3::16])
@@ -38,3 +39,4 @@ def test_names_are_unique() -> None:
 def test_there_are_enough_of_each_kind() -> None:
     assert len(HOPPER) >= 16
     assert len(BLOCKS) >= 10
+    assert len(TENSOR_MEMORY) >= 24

@@ -252,6 +252,7 @@ class Collection:
         """The worst first. What is read too early may not be written yet: that is no finding of its own."""
         raced = {site.spans for each in self._found.values() if each.is_race for site in (each.previous, each.current)}
         early = {each.previous.spans for each in self._found.values() if each.kind == Kind.BEFORE_IT_LANDS}
+        raced |= {each.previous.spans for each in self._found.values() if each.kind == Kind.STILL_READ}
         explained = {Kind.UNINITIALISED: raced, Kind.NEVER_AWAITED: early}
         kept = [each for each in self._found.values() if each.current.spans not in explained.get(Kind(each.kind), ())]
         wide = [each for each in kept if each.is_race and not each.in_one_warp]

@@ -128,8 +128,8 @@ def _start(warp: Warp, operation: Operation, access: TmemAccess, packs: bool) ->
     """Where the words begin that a warp reaches by a load or store."""
     address = of_first(warp, operation.operands[0])
     columns = access.columns * int(operation.attributes["repeat"].value) * (1 + packs)
-    require_own_lanes(warp, operation, address)
     require_taken(warp, operation, address, columns, [state_of(warp)])
+    require_own_lanes(warp, operation, address)
     warp.arrays.observer.tensor(warp, operation, own_rank(warp), address, columns)
     return _place(warp, _base(warp), address)
 
