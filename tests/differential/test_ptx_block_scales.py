@@ -227,8 +227,8 @@ def fragments(rows: Any) -> Any:
     return np.stack(parts, axis=1)
 
 
-def mma_sync(words: str, a: Any, b: Any, scales: Any, chosen: str) -> Any:
-    """The sums of a warp, 16 by 8, from 1 on."""
+def mma_sync(words: str, a: Any, b: Any, scales: Any, chosen: str, of_b: tuple[int, int] = (0, 0)) -> Any:
+    """The sums of a warp, 16 by 8, from 1 on. `of_b` is in the registers that `chosen` may name."""
     gpu = Handwritten()
     given = gpu.array(np.concatenate([fragments(a), fragments(b), scales], axis=1))
     out = gpu.array(np.zeros((32, 4), np.float32))
@@ -236,6 +236,7 @@ def mma_sync(words: str, a: Any, b: Any, scales: Any, chosen: str) -> Any:
     stores = "".join(f"st.global.u32 [%d1+{4 * i}], %r{40 + i};" for i in range(4))
     gpu.run(
         f"""ld.param.u64 %d0, [p0]; mul.wide.u32 %d1, %r0, 16; add.s64 %d1, %d0, %d1; mov.u32 %r30, 0x3F800000;
+        mov.u16 %h2, {of_b[0]}; mov.u16 %h3, {of_b[1]};
         ld.param.u64 %d2, [p1]; mul.wide.u32 %d3, %r0, 32; add.s64 %d3, %d2, %d3; {loads}
         mma.sync.aligned.{words} {{%r40, %r41, %r42, %r43}}, {{%r20, %r21, %r22, %r23}}, {{%r24, %r25}},
             {{%r30, %r30, %r30, %r30}}{chosen}; {stores}""",
@@ -273,9 +274,9 @@ def test_products_with_scales_in_registers(
         scales[column * 4 + chosen[3], 1] = codes[1][column].view(np.uint32)[0]
     form = f"kind::{kind}.block_scale{vector}"
     words = f"{shape}.row.col.{form}" if is_shape_first else f"{form}.{shape}.row.col"
-    which = f", %r26, {{{chosen[0]}, {chosen[1]}}}, {{%r27}}, {{{chosen[2]}, {chosen[3]}}}"
+    which = f", %r26, {{{chosen[0]}, {chosen[1]}}}, {{%r27}}, {{%h2, %h3}}"
     rows = containers(left, a, depth), containers(right, b, depth)
-    found = mma_sync(f"{words}.f32.{left}.{right}.f32.{scale}", *rows, scales, which)
+    found = mma_sync(f"{words}.f32.{left}.{right}.f32.{scale}", *rows, scales, which, (chosen[2], chosen[3]))
     x = a * factors(codes[0], scale, chosen[0], count, depth)
     y = b * factors(codes[1], scale, chosen[2], count, depth)
     np.testing.assert_array_equal(found, x @ y.T + 1)
@@ -301,3 +302,11 @@ def test_other_scales_are_unknown(words: str) -> None:
     blank = np.zeros((16, 32), np.uint8), np.zeros((8, 32), np.uint8), np.zeros((32, 2), np.uint32)
     with pytest.raises(UnknownInstructionError):
         mma_sync(words, *blank, ", %r26, {0, 0}, %r27, {0, 0}")
+
+
+@pytest.mark.parametrize("chosen", ["{1, 0}, %r27, {0, 0}", "{0, 2}, %r27, {0, 0}", "{0, 0}, %r27, {0, 4}"])
+def test_bytes_and_threads_that_there_are_not_are_refused(chosen: str) -> None:
+    blank = np.zeros((16, 32), np.uint8), np.zeros((8, 32), np.uint8), np.zeros((32, 2), np.uint32)
+    words = "m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
+    with pytest.raises(UnknownInstructionError, match="of threads"):
+        mma_sync(words, *blank, f", %r26, {chosen}")

@@ -157,22 +157,19 @@ def _scaling(block: BlockState, instruction: Instruction) -> Callable[[int], tup
     shape = {"mxf8f6f4": "m16n8k32"}.get(kind, "m16n8k64")
     if count is None or words[-1] not in SCALED[kind, count] or shape not in words or len(instruction.operands) != 8:
         raise UnknownInstructionError(str(instruction))
-    of_rows, of_columns = (
-        [*listed(data), *listed(which)] for data, which in (instruction.operands[i : i + 2] for i in (4, 6))
-    )
-    chosen = [[int(number, 0) for number in each[1:]] for each in (of_rows, of_columns)]
-    readers = [block.registers.reader(each[0], "b32") for each in (of_rows, of_columns)]
-    if any(byte % count or byte + count > 4 for byte, _ in chosen) or chosen[0][1] > 1 or chosen[1][1] > 3:
-        raise UnknownInstructionError(str(instruction))
-    row = np.arange(16)
-    lanes = row % 8 * 4 + 2 * chosen[0][1] + row // 8, np.arange(8) * 4 + chosen[1][1]
+    registers, row = block.registers, np.arange(16)
+    data = [registers.reader(listed(instruction.operands[i])[0], "b32") for i in (4, 6)]
+    chosen = [[registers.reader(part, "u16") for part in listed(instruction.operands[i])] for i in (5, 7)]
 
     def get(start: int) -> tuple[Any, Any]:
-        found = []
-        for read, at, (byte, _) in zip(readers, lanes, chosen, strict=True):
-            codes = np.ascontiguousarray(read()[start + at])[:, None].view(np.uint8)[:, byte : byte + count]
-            found.append(scale_values(np.ascontiguousarray(codes), words[-1]))
-        return found[0], found[1]
+        (first, pair), (byte, lane) = ([int(read()[start]) for read in each] for each in chosen)
+        if any(each % count or each + count > 4 for each in (first, byte)) or pair > 1 or lane > 3:
+            raise UnknownInstructionError(f"{instruction}: bytes {first} and {byte} of threads {pair} and {lane}")
+        lanes = row % 8 * 4 + 2 * pair + row // 8, np.arange(8) * 4 + lane
+        codes = [read()[start + at].view(np.uint8).reshape(-1, 4) for read, at in zip(data, lanes, strict=True)]
+        parts = (codes[0][:, first : first + count], codes[1][:, byte : byte + count])
+        of_rows, of_columns = (scale_values(np.ascontiguousarray(part), words[-1]) for part in parts)
+        return of_rows, of_columns
 
     return get
 
