@@ -51,7 +51,7 @@ def filled_by_boxes(tensor: Any, shared: AnyLayout, tile: tuple[int, ...], first
     made = boxes(tensor.shape, strides, shared, tile, bits, shares)
     plain = shared.outer if isinstance(shared, ComposedLayout) else shared
     order = partition(coalesce(plain, 1), made.values)
-    coordinates: Any = Layout(tensor.shape, coordinate_strides(tensor.shape, made.dimensions))
+    coordinates: Any = Layout(tensor.shape, coordinate_strides(tensor.shape, made))
     walked = composition(composition(coordinates, tile), order)
     origin = crd2idx(first, coordinates)
     transposed = np.transpose(tensor, [path[0] for path in made.dimensions])

@@ -211,6 +211,40 @@ def test_which_instruction_is_written() -> None:
         assert written_as(WARP_MMAS[FP8], ARCHITECTURES[name]) is WARP_MMAS[FP8]
 
 
+def test_products_with_block_scales() -> None:
+    """Scales are as many bytes as an instruction takes, in the low bits of a register."""
+    arrays = "\n".join(
+        f"%{name} = llvm.alloca %size x {'f32' if name in 'dc' else 'i8'} : (i32) -> !llvm.ptr"
+        for name in ("d", "a", "b", "c", "sfa", "sfb")
+    )
+    tables = [table("d", 4, 0), table("a", 4, 100), table("b", 2, 200), table("c", 4, 300)]
+    tables += [table("sfa", 1, 8), table("sfb", 1, 16), "tiles = array<i64: 1, 1, 1>"]
+    instruction = "m16n8k64.mxf4.scale.2x.f32.e2m1.e2m1.f32.ue8m0"
+    text = lowered_kernel(
+        f"""
+        %size = llvm.mlir.constant(999 : i32) : i32
+        {arrays}
+        "tile.mma_block_scale"(%d, %a, %b, %c, %sfa, %sfb) {{instruction = "{instruction}", {", ".join(tables)}}}
+          : ({", ".join(["!llvm.ptr"] * 6)}) -> ()
+        llvm.return
+        """
+    )
+    checked(
+        text,
+        expanding_mma(ARCHITECTURES["sm_120a"]),
+        """
+        # CHECK-NOT: tile.mma
+        # CHECK: llvm.getelementptr {{.*}}[8] : (!llvm.ptr) -> !llvm.ptr, i8
+        # CHECK-NEXT: llvm.load {{.*}} {alignment = 2 : i64} : !llvm.ptr -> i16
+        # CHECK-NEXT: llvm.zext {{.*}} : i16 to i32
+        # CHECK: llvm.getelementptr {{.*}}[16] : (!llvm.ptr) -> !llvm.ptr, i8
+        # CHECK: llvm.call_intrinsic "llvm.nvvm.mma.block.scale.m16n8k64.row.col.mxf4.scale.2x.f32.e2m1.e2m1.f32.ue8m0"
+        # CHECK: llvm.store {{.*}} {alignment = 4 : i64} : f32, !llvm.ptr
+        # CHECK-NOT: tile.mma
+        """,
+    )
+
+
 def test_other_functions_are_not_read() -> None:
     text = lowered_kernel("llvm.return")
     checked(text, expanding_mma(ARCHITECTURES["sm_80"]), "# CHECK: llvm.return\n# CHECK-NOT: mma")

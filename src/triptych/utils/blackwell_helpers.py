@@ -1,4 +1,4 @@
-"""`triptych.compat.utils.blackwell_helpers` under its shorter name."""
+"""`triptych.compat.utils.blackwell_helpers` and `sm120_helpers` under one shorter name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,22 @@ from triptych.compat.utils.blackwell_helpers import (
     make_smem_layout_epi,
     make_trivial_tiled_mma,
 )
+from triptych.compat.utils.sm120_helpers import (
+    get_layoutSFA_TV,
+    get_layoutSFB_TV,
+    get_permutation_mnk,
+    partition_fragment_SFA,
+    partition_fragment_SFB,
+    sm120_get_smem_store_op,
+)
 
 __all__ = [
     "cluster_shape_to_tma_atom_A",
     "cluster_shape_to_tma_atom_B",
     "compute_epilogue_tile_shape",
+    "get_layoutSFA_TV",
+    "get_layoutSFB_TV",
+    "get_permutation_mnk",
     "get_smem_store_op",
     "get_tmem_load_op",
     "make_smem_layout",
@@ -26,6 +37,9 @@ __all__ = [
     "make_smem_layout_b",
     "make_smem_layout_epi",
     "make_trivial_tiled_mma",
+    "partition_fragment_SFA",
+    "partition_fragment_SFB",
+    "sm120_get_smem_store_op",
 ]
 
 

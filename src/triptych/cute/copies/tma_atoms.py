@@ -6,7 +6,6 @@ atom that crosses into a kernel with the map as its run-time part.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -98,7 +97,7 @@ class TmaAtom(CopyAtom):
     @property
     def bytes_moved(self) -> int:
         """What one copy moves."""
-        return math.prod(self.boxes.share) * self.boxes.element_bytes
+        return self.boxes.bytes_moved
 
     def __str__(self) -> str:
         box = "x".join(map(str, self.boxes.share))
@@ -159,19 +158,21 @@ def make_tma_atom(
             expected="a `@jit` function that hands the atom and its tensor to the kernel",
         )
     dtype = numeric_class(internal_type or pointer.dtype)
-    if dtype.width != pointer.dtype.width or dtype.width % 8:
+    bits = pointer.dtype.width
+    if dtype.width % bits or bits not in (4, *_BY_WIDTH) or (bits == 4 and internal_type is not None):
         raise TensorMapError(
-            "a tensor map has elements of the tensor's own size, in whole bytes",
+            "a tensor map has elements of the tensor's own size or several of them together, in whole bytes",
             span=place(),
-            found=f"{pointer.dtype.__name__} of {pointer.dtype.width} bits as {dtype.__name__}",
-            expected="elements of 8, 16, 32 or 64 bits",
+            found=f"{pointer.dtype.__name__} of {bits} bits as {dtype.__name__}",
+            expected="elements of 4, 8, 16, 32 or 64 bits",
         )
-    made = _boxes(layout, ints(shared), ints(tiler), dtype.width, shares)
-    values, word = Layout((1, made.values), (0, 1)), _WORDS.get(dtype) or _BY_WIDTH[dtype.width]
+    made = _boxes(layout, ints(shared), ints(tiler), bits, shares, 0 if dtype.width == bits else dtype.width)
+    values = Layout((1, made.values), (0, 1))
+    word = _WORDS.get(dtype) or _BY_WIDTH[8 * made.element_bytes]
     layouts = CopyLayouts(Layout(1, 0), values, values, values)
     used = Pointer(_emit_map(trace, tensor, made, word), Uint8, AddressSpace.generic, MAP_ALIGNMENT)
     atom = TmaAtom(op, pointer.dtype, layouts, boxes=made, map=used, word=word, shape=_nested(layout.shape))
-    strides: Any = coordinate_strides(layout.shape, made.dimensions)
+    strides: Any = coordinate_strides(layout.shape, made)
     return atom, Tensor((0,) * len(made.box), Layout(layout.shape, strides))
 
 
@@ -201,9 +202,9 @@ def _cut(tensor: Tensor, order: Layout, first: Int) -> Tensor:
 
 
 # maps -------------------------------------------------------------------------------------------------------------
-def _boxes(layout: Layout, shared: AnyLayout, tiler: Tile, bits: int, shares: int) -> Boxes:
+def _boxes(layout: Layout, shared: AnyLayout, tiler: Tile, bits: int, shares: int, unit_bits: int) -> Boxes:
     try:
-        return boxes(layout.shape, layout.stride, shared, tiler, bits, shares)
+        return boxes(layout.shape, layout.stride, shared, tiler, bits, shares, unit_bits)
     except BoxError as error:
         raise _refused(error) from None
 
@@ -218,7 +219,7 @@ def _emit_map(trace: Trace, tensor: Tensor, made: Boxes, word: str) -> Value:
     base, numbers = map_operands(trace, tensor, made)
     attributes = {
         "type": builder.string(word),
-        "box": builder.integers(made.share),
+        "box": builder.integers(made.copied),
         "swizzle": builder.integer("i64", made.swizzle),
     }
     address: Value = trace.value(TENSOR_MAP, (base, *numbers), AddressSpace.generic.pointer_type, attributes)
@@ -230,7 +231,10 @@ def map_operands(trace: Trace, tensor: Tensor, made: Boxes) -> tuple[Value, list
     pointer, layout = tensor.pointer, tensor.layout
     _check_base(trace, tensor)
     extents = [at_path(layout.shape, path) for path in made.dimensions]
-    strides = [at_path(layout.stride, path) * made.element_bytes for path in made.dimensions[1:]]
+    for path, _ in made.joined:
+        extents[0] = extents[0] * at_path(layout.shape, path)
+    extents[0] = extents[0] // made.unit
+    strides = [at_path(layout.stride, path) * made.element_bytes // made.unit for path in made.dimensions[1:]]
     for path, step in zip(made.dimensions[1:], strides, strict=True):
         _check_stride(trace, step, path, tensor)
     return pointer.ir_value(), [_number(trace, number) for number in (*extents, *strides)]

@@ -121,7 +121,7 @@ def emit_tma_prefetch(atom: TmaAtom, src: Tensor) -> None:
 def _facts(trace: Trace, atom: TmaAtom, operands: CopyOperands) -> dict[str, Attribute]:
     builder = trace.builder
     facts = {
-        "box": builder.integers(atom.boxes.share),
+        "box": builder.integers(atom.boxes.copied),
         "bytes": builder.integer("i64", atom.boxes.element_bytes),
     }
     policy = operands.cache_policy
@@ -175,8 +175,8 @@ def _coordinates(atom: TmaAtom, tensor: Tensor, index: int) -> list[Value]:
             found=f"{tensor}",
             expected="parts of the tensor that `make_tiled_tma_atom` made with this atom",
         )
-    trace = tracing()
-    return [_coordinate(trace, part) for part in where]
+    trace, (first, *others) = tracing(), where
+    return [_coordinate(trace, part) for part in (first // atom.boxes.unit, *others)]
 
 
 def _coordinate(trace: Trace, number: Int) -> Value:
@@ -200,7 +200,7 @@ def _shared_address(atom: TmaAtom, role: str, tensor: Tensor, index: int) -> Val
     offset: Any = crd2idx(index * atom.boxes.values, plain)
     if isinstance(layout, ComposedLayout):
         offset = offset + layout.offset
-    known = math.gcd(pointer.alignment, divisibility(offset) * atom.boxes.element_bytes)
+    known = math.gcd(pointer.alignment, divisibility(offset) * atom.value_type.width // 8)
     pattern = _PATTERN << atom.boxes.swizzle if isinstance(layout, ComposedLayout) else DESTINATION_ALIGNMENT
     if known % DESTINATION_ALIGNMENT or pointer.alignment % pattern:
         needed = max(pattern, DESTINATION_ALIGNMENT)

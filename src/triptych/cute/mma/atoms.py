@@ -51,11 +51,26 @@ class MmaOperands:
     c: Operand
     accumulate: Any = True
     """Whether C is added: a Boolean, where the operation has a field for it."""
+    sfa: Operand | None = None
+    sfb: Operand | None = None
+    """Block scales of A and of B, where the operation has them."""
 
     @property
     def tiles(self) -> tuple[int, int, int]:
         """Atoms along M, N and K."""
         return self.a.extents[1], self.b.extents[1], self.a.extents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockScales:
+    """Numbers that neighbours along K of a row of A, or of B, are multiplied by."""
+
+    dtype: type[Numeric]
+    vector: int
+    """How many neighbours share one."""
+    tv_a: Layout
+    tv_b: Layout
+    """(thread, value) -> m + M * k, or n + N * k, a value for each element along K."""
 
 
 def misfit(title: str, found: str, expected: str, instead: str = "") -> MatrixOperandError:
@@ -99,6 +114,16 @@ class MmaOperation(StaticExpression, Operation, ABC):
     def operand_space(self) -> AddressSpace | None:
         """The memory that all operands must lie in; None for any."""
         return None
+
+    @property
+    def scales(self) -> BlockScales | None:
+        """The block scales that A and B have, if any."""
+        return None
+
+    def held_dtype(self, operand: str) -> type[Numeric]:
+        """The element type of the registers that hold A or B."""
+        held: type[Numeric] = self.a_dtype if operand == "A" else self.b_dtype
+        return held
 
     def space_of(self, operand: str) -> AddressSpace | None:
         """The memory that one operand, A, B, C or D, must lie in."""
@@ -157,12 +182,12 @@ class MmaAtom(StaticExpression):
         """Registers for a part of A: like a partition of it, or of the shape of one. Of a partition of shared memory
         that the operation reads itself, a view of it."""
         view = self.op.fragment("A", source)
-        return _registers(source, _held(self.op.a_dtype, source)) if view is None else view
+        return _registers(source, _held(self.op.held_dtype("A"), source)) if view is None else view
 
     def make_fragment_B(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
         """Registers for a part of B, or a view of shared memory."""
         view = self.op.fragment("B", source)
-        return _registers(source, _held(self.op.b_dtype, source)) if view is None else view
+        return _registers(source, _held(self.op.held_dtype("B"), source)) if view is None else view
 
     def make_fragment_C(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
         """Registers for a part of the sums, whatever the type that memory holds, or a part of tensor memory."""

@@ -5,6 +5,7 @@ Input: tensors (values of an atom, atoms along a mode, atoms along the other). O
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,8 +34,8 @@ def checked_product(atom: MmaAtom, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -
     op = atom.op
     product = MmaOperands(
         _operand(atom, "D", "MN", d, op.acc_dtype, atom.tv_layout_C),
-        _operand(atom, "A", "MK", a, op.a_dtype, atom.tv_layout_A),
-        _operand(atom, "B", "NK", b, op.b_dtype, atom.tv_layout_B),
+        _operand(atom, "A", "MK", a, op.held_dtype("A"), atom.tv_layout_A),
+        _operand(atom, "B", "NK", b, op.held_dtype("B"), atom.tv_layout_B),
         _operand(atom, "C", "MN", c, op.acc_dtype, atom.tv_layout_C),
     )
     _require_equal(product.a, 1, product.d, 1)
@@ -70,6 +71,36 @@ def _operand(atom: MmaAtom, name: str, modes: str, tensor: Tensor, dtype: type[N
     return Operand(name, modes, tensor, found or dtype, extents)
 
 
+Scaled = Tensor | Sequence[Tensor]
+"""An operand, or an operand and its block scales."""
+
+
+def _parts(operand: Scaled) -> tuple[Tensor, Tensor | None]:
+    if isinstance(operand, Tensor):
+        return operand, None
+    elements, scales = operand if len(operand) == 2 else (operand[0], None)
+    return elements, scales
+
+
+def _with_scales(atom: MmaAtom, product: MmaOperands, sfa: Tensor | None, sfb: Tensor | None) -> MmaOperands:
+    """The same operands with block scales, which only some operations have."""
+    known = atom.op.scales
+    if known is None and sfa is None and sfb is None:
+        return product
+    if known is None or sfa is None or sfb is None:
+        raise misfit(
+            f"{atom} takes {'no' if known is None else 'both operands with their'} block scales",
+            "scales of " + (" and ".join(name for name, given in (("A", sfa), ("B", sfb)) if given) or "no operand"),
+            "A and B" if known is None else "[A, scales of A] and [B, scales of B]",
+        )
+    left = _operand(atom, "SFA", "MK", sfa, known.dtype, known.tv_a)
+    right = _operand(atom, "SFB", "NK", sfb, known.dtype, known.tv_b)
+    for scales, operand in ((left, product.a), (right, product.b)):
+        _require_equal(scales, 1, operand, 1)
+        _require_equal(scales, 2, operand, 2)
+    return replace(product, sfa=left, sfb=right)
+
+
 def _require_equal(one: Operand, mode: int, other: Operand, other_mode: int) -> None:
     if one.extents[mode] == other.extents[other_mode]:
         return
@@ -82,8 +113,11 @@ def _require_equal(one: Operand, mode: int, other: Operand, other_mode: int) -> 
     )
 
 
-def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> None:
-    """D = A * B + C for fragments (V), for A (V, M) and B (V, N), or for A (V, M, K) and B (V, N, K)."""
+def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Scaled, b: Scaled, c: Tensor) -> None:
+    """D = A * B + C for fragments (V), for A (V, M) and B (V, N), or for A (V, M, K) and B (V, N, K).
+
+    With block scales, A and B are lists of an operand and its scales.
+    """
     tiled = atom.tiled_mma if isinstance(atom, ThrMma) else atom
     used = tiled.atom if isinstance(tiled, TiledMma) else tiled
     if not isinstance(used, MmaAtom):
@@ -93,7 +127,8 @@ def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Tensor, b: Tensor, c: 
             found=repr(atom),
             expected="what make_mma_atom or make_tiled_mma has made",
         )
-    product = checked_product(used, d, a, b, c)
+    (left, sfa), (right, sfb) = _parts(a), _parts(b)
+    product = _with_scales(used, checked_product(used, d, left, right, c), sfa, sfb)
     used.op.require(tiled.size if isinstance(tiled, TiledMma) else static_size(used.thr_id, d))
     fields = used.op.fields
     given: dict[str, Any] = {known.role: get_field(tiled, fields, field) for field, known in fields.items()}

@@ -89,17 +89,17 @@ class TiledMma(StaticExpression):
     @property
     def tv_layout_A_tiled(self) -> Layout:
         """(thread, value) -> m + M * k of one tile."""
-        return self._tiled(_A, self.tv_layout_A)
+        return self.thread_values(_A, self.tv_layout_A)
 
     @property
     def tv_layout_B_tiled(self) -> Layout:
         """(thread, value) -> n + N * k of one tile."""
-        return self._tiled(_B, self.tv_layout_B)
+        return self.thread_values(_B, self.tv_layout_B)
 
     @property
     def tv_layout_C_tiled(self) -> Layout:
         """(thread, value) -> m + M * n of one tile."""
-        return self._tiled(_C, self.tv_layout_C)
+        return self.thread_values(_C, self.tv_layout_C)
 
     # fields -----------------------------------------------------------------------------------------------------
     def set(self, field: object, value: object) -> None:
@@ -158,7 +158,8 @@ class TiledMma(StaticExpression):
         taken = self.permutation_mnk[mode]
         return self.get_tile_size(mode) if taken is None else taken
 
-    def _tiled(self, modes: tuple[int, int], tv: Layout) -> Layout:
+    def thread_values(self, modes: tuple[int, int], tv: Layout) -> Layout:
+        """(thread, value) -> number of an element of one tile of two of the modes, from the layout of one atom."""
         distributed = self.distribute(make_layout(tuple(map(self.get_tile_size, modes))), modes, tv)
         assert isinstance(distributed, Layout), "distributing a layout gives a layout"
         return tiled_thread_values(distributed, self.thr_layout_vmnk, 1 + modes[0], 1 + modes[1])

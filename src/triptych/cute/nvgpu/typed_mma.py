@@ -9,6 +9,7 @@ from triptych.cute.mma.atoms import MmaOperation
 from triptych.layout import Layout
 from triptych.metastage.values.scalars import (
     BFloat16,
+    Float4E2M1FN,
     Float8E4M3FN,
     Float8E5M2,
     Float16,
@@ -29,6 +30,7 @@ WORDS: dict[type[Numeric], str] = {
     TFloat32: "tf32",
     Float8E4M3FN: "e4m3",
     Float8E5M2: "e5m2",
+    Float4E2M1FN: "e2m1",
     Int8: "s8",
     Uint8: "u8",
     Float32: "f32",

@@ -60,20 +60,28 @@ class PipelineOrder:
         phase = where(Int32(group_id) == 0, 1, 0)
         return PipelineOrder(barriers, length, group_id, PipelineState(depth, 0, 0, phase))
 
-    def wait(self) -> None:
+    @property
+    def state(self) -> PipelineState:
+        """Where this group is, for programs that keep it themselves and give it to each call."""
+        return self._state
+
+    def wait(self, state: PipelineState | None = None) -> None:
         """Wait for this group's turn."""
-        self._calls.record("wait", self._state, self._group)
-        self.sync_object_full.wait(self._barrier(self._group), self._state.phase)
+        place = state or self._state
+        self._calls.record("wait", place, self._group)
+        self.sync_object_full.wait(self._barrier(place, self._group), place.phase)
 
-    def arrive(self) -> None:
-        """The next group may come; this one goes to the next place."""
-        self._calls.record("arrive", self._state, self._group)
+    def arrive(self, state: PipelineState | None = None) -> PipelineState:
+        """The next group may come; this one goes to the next place, which is the result."""
+        place = state or self._state
+        self._calls.record("arrive", place, self._group)
         following = Int32(self._group) + 1
-        self.sync_object_full.arrive(self._barrier(where(following == self.length, 0, following)))
-        self._state.advance()
+        self.sync_object_full.arrive(self._barrier(place, where(following == self.length, 0, following)))
+        place.advance()
+        return place
 
-    def _barrier(self, group: Any) -> Any:
-        return self._state.index * self.length + group
+    def _barrier(self, place: PipelineState, group: Any) -> Any:
+        return place.index * self.length + group
 
     def __extract_mlir_values__(self) -> list[Any]:
         return [Int32(self._group), *self._state.__extract_mlir_values__()]

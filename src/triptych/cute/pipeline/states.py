@@ -60,7 +60,7 @@ class PipelineState:
     `index` is the stage, `count` how many stages have been passed, `phase` a bit that changes with every round.
     """
 
-    __slots__ = ("_count", "_index", "_phase", "stages")
+    __slots__ = ("_places", "stages")
     __runtime_mutable__ = True
 
     def __init__(self, stages: object, count: object, index: object, phase: object) -> None:
@@ -72,7 +72,7 @@ class PipelineState:
                 expected="a positive number that is known while tracing",
             )
         self.stages: int = stages
-        self._count, self._index, self._phase = RunTimeInt(count), RunTimeInt(index), RunTimeInt(phase)
+        self._places = RunTimeInt(count), RunTimeInt(index), RunTimeInt(phase)
 
     def __repr__(self) -> str:
         return f"PipelineState({self.stages} stages)"
@@ -80,17 +80,17 @@ class PipelineState:
     @property
     def count(self) -> Any:
         """How many stages have been passed."""
-        return self._count.get()
+        return self._count
 
     @property
     def index(self) -> Any:
         """The stage in the ring."""
-        return self._index.get()
+        return self._index
 
     @property
     def phase(self) -> Any:
         """Which pass around the ring, modulo two."""
-        return self._phase.get()
+        return self._phase
 
     def clone(self) -> PipelineState:
         """Another state at the same place, which goes its own way."""
@@ -98,7 +98,7 @@ class PipelineState:
 
     def reset_count(self) -> None:
         """Count from zero, at the same stage."""
-        self._count.set(0)
+        self._count = 0
 
     def advance(self) -> None:
         """Go to the next stage."""
@@ -111,9 +111,34 @@ class PipelineState:
         self._move(-1, where(index == 0, self.stages - 1, index - 1), index == 0)
 
     def _move(self, step: int, index: Int32, wraps: Boolean) -> None:
-        self._count.set(self.count + step)
-        self._index.set(index)
-        self._phase.set(self.phase ^ wraps.to(Int32))
+        self._count += step
+        self._index = index
+        self._phase ^= wraps.to(Int32)
+
+    # Programs that go several stages at once change these themselves.
+    @property
+    def _count(self) -> Any:
+        return self._places[0].get()
+
+    @_count.setter
+    def _count(self, value: object) -> None:
+        self._places[0].set(value)
+
+    @property
+    def _index(self) -> Any:
+        return self._places[1].get()
+
+    @_index.setter
+    def _index(self, value: object) -> None:
+        self._places[1].set(value)
+
+    @property
+    def _phase(self) -> Any:
+        return self._places[2].get()
+
+    @_phase.setter
+    def _phase(self, value: object) -> None:
+        self._places[2].set(value)
 
     def __extract_mlir_values__(self) -> list[Any]:
         return [self.count, self.index, self.phase]

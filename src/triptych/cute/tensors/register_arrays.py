@@ -35,13 +35,17 @@ def array_of(tensor: Tensor, what: str) -> tuple[Any, int]:
     )
 
 
-def register_offsets(tensor: Tensor, start: int, modes: str, what: str, counts: Sequence[int]) -> list[int]:
+def register_offsets(
+    tensor: Tensor, start: int, modes: str, what: str, counts: Sequence[int], size: int = _REGISTER_BYTES
+) -> list[int]:
     """Where each register begins in the array: registers of an instruction first, then its other two modes.
 
-    `counts` are the extents of the three modes, the first in values; `modes` names the other two in errors.
+    `counts` are the extents of the three modes, the first in values; `modes` names the other two in errors. A register
+    has `size` bytes. Elements narrower than a byte lie in an array of bytes, and so are counted bytes.
     """
     values, rows, columns = counts
-    together = _REGISTER_BYTES // storage_of(tensor.pointer.dtype).group_bytes
+    storage = storage_of(tensor.pointer.dtype)
+    together = size * storage.group // storage.group_bytes
     layout = tensor.layout
     if not isinstance(layout, Layout) or not layout.is_static:
         raise RegisterPlaceError(
@@ -55,7 +59,7 @@ def register_offsets(tensor: Tensor, start: int, modes: str, what: str, counts: 
             register = [begin + offset for offset in parts[0][first : first + together]]
             if register[0] % together or register != list(range(register[0], register[0] + together)):
                 raise _scattered(tensor, what, modes, (number % rows, number // rows), register)
-            offsets.append(register[0])
+            offsets.append(register[0] // storage.group)
     return offsets
 
 
@@ -78,9 +82,9 @@ def _scattered(
 
 
 def _in_elements(tensor: Tensor, where: PrivatePlace, what: str) -> int:
-    size = storage_of(tensor.pointer.dtype).group_bytes
-    if size == where.element_bytes:
-        return where.offset // size
+    storage = storage_of(tensor.pointer.dtype)
+    if storage.group_bytes == where.element_bytes:
+        return where.offset // storage.group_bytes * storage.group
     raise RegisterPlaceError(
         f"{what} is a view of registers of another size",
         span=place(),

@@ -9,7 +9,7 @@ from triptych.support.dataclass import dataclass
 from triptych.support.forking import lazy
 
 REGISTER_BITS = 32
-WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "f32": 32, "s32": 32}
+WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "e2m1": 4, "s8": 8, "u8": 8, "f32": 32, "s32": 32}
 """Bits of the element types."""
 
 
@@ -78,6 +78,76 @@ def _instructions() -> tuple[WarpMma, ...]:
 
 WARP_MMAS = {instruction.name: instruction for instruction in _instructions()}
 """Every instruction by its name."""
+
+
+@dataclass(frozen=True)
+class ScaledWarpMma(WarpMma):
+    """One instruction with block scales: every product of A and B is multiplied by a scale of a row of A and one of a
+    row of B, which neighbours along K share.
+
+    A thread gives the scales of a row as the low bytes of a register: for row m of A the thread 4 * (m % 8) + m / 8,
+    for row n of B the thread 4 * n. Others may hold the same.
+    """
+
+    kind: str
+    scale: str
+    """The type of the scales: ue8m0, a power of two, or ue4m3."""
+    scales: int
+    """How many a row has."""
+
+    @property
+    def name(self) -> str:
+        """Its name in modules: shape, kind, number of scales, types."""
+        m, n, k = self.shape_mnk
+        types = f"{self.accumulator}.{self.a}.{self.b}.{self.accumulator}.{self.scale}"
+        return f"m{m}n{n}k{k}.{self.kind}.scale.{self.scales}x.{types}"
+
+    @property
+    def container_bits(self) -> int:
+        """Bits of a register for one element: those of `mxf8f6f4` have a byte each, e2m1 in the bits 2 to 5 of it."""
+        return 8 if self.kind == "mxf8f6f4" else 4
+
+    @property
+    def vector(self) -> int:
+        """Elements along K that share a scale."""
+        return self.shape_mnk[2] // self.scales
+
+    @lazy
+    def tv_a(self) -> Layout:
+        """(thread, value) -> m + M * k."""
+        m, _, k = self.shape_mnk
+        return _thread_value_layout(m, k, REGISTER_BITS // self.container_bits)
+
+    @lazy
+    def tv_b(self) -> Layout:
+        """(thread, value) -> n + N * k."""
+        _, n, k = self.shape_mnk
+        return _thread_value_layout(n, k, REGISTER_BITS // self.container_bits)
+
+    @lazy
+    def tv_scales_a(self) -> Layout:
+        """(thread, value) -> m + M * k, a value for each element of K; layouts of scales join those that share one."""
+        m, _, k = self.shape_mnk
+        return Layout(((2, 2, 8), k), ((8, 0, 1), m))
+
+    @lazy
+    def tv_scales_b(self) -> Layout:
+        """(thread, value) -> n + N * k."""
+        _, n, k = self.shape_mnk
+        return Layout(((4, 8), k), ((0, 1), n))
+
+
+def _scaled_instructions() -> Iterator[ScaledWarpMma]:
+    wide, deep = (16, 8, 32), (16, 8, 64)
+    bytes_ = ("e4m3", "e5m2", "e2m1")
+    for a in bytes_:
+        yield from (ScaledWarpMma(wide, a, b, "f32", 120, "mxf8f6f4", "ue8m0", 1) for b in bytes_)
+    yield ScaledWarpMma(deep, "e2m1", "e2m1", "f32", 120, "mxf4", "ue8m0", 2)
+    yield ScaledWarpMma(deep, "e2m1", "e2m1", "f32", 120, "mxf4nvf4", "ue4m3", 4)
+
+
+SCALED_WARP_MMAS = {instruction.name: instruction for instruction in _scaled_instructions()}
+"""Every instruction with block scales by its name."""
 
 WARPGROUP_WARPS = 4
 WARPGROUP_THREADS = 128

@@ -5,7 +5,9 @@ takes the tile. Output: `Boxes`, which dimensions a map has and what a box is of
 boxes. Pure algebra: languages, targets and tests share it.
 
 A dimension of a map is a mode of the tensor. The innermost come first, as the tile lies in shared memory. A box is as
-much of the tile as lies in shared memory in the order in which the machine walks through a box.
+much of the tile as lies in shared memory in the order in which the machine walks through a box. Where the map takes
+several elements of the tensor for one of its own, because they are narrower than a byte or the program says so, the
+first dimension may join modes that continue each other in both memories.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from triptych.layout import (
     coalesce,
     composition,
     cosize,
+    filter_zeros,
     logical_divide,
     make_identity_layout,
     recast_layout,
@@ -83,8 +86,13 @@ class Boxes:
     swizzle: int
     """Bits of a shared address, from bit 4 on, that those from bit 7 on are exclusive-ored into."""
     element_bytes: int
+    """Bytes of what the map counts as one element."""
     shares: int = 1
     """Blocks that each move a part of the box, into all of them."""
+    unit: int = 1
+    """Elements of the tensor that are one of the map."""
+    joined: tuple[tuple[Path, int], ...] = ()
+    """Modes that continue the innermost one, with their strides in elements."""
 
     @property
     def values(self) -> int:
@@ -100,6 +108,17 @@ class Boxes:
             extents[i] //= part
             left //= part
         return tuple(extents)
+
+    @property
+    def copied(self) -> tuple[int, ...]:
+        """The extents that one block moves, in elements of the map."""
+        first, *others = self.share
+        return (first // self.unit, *others)
+
+    @property
+    def bytes_moved(self) -> int:
+        """What one block moves."""
+        return prod(self.copied) * self.element_bytes
 
 
 def swizzle_bits(layout: Layout | ComposedLayout, element_bits: int) -> int:
@@ -141,18 +160,30 @@ def _is_known(swizzle: Swizzle) -> bool:
 
 
 def boxes(
-    shape: Shape, stride: IntTuple, shared: Layout | ComposedLayout, tiler: Tile, element_bits: int, shares: int = 1
+    shape: Shape,
+    stride: IntTuple,
+    shared: Layout | ComposedLayout,
+    tiler: Tile,
+    element_bits: int,
+    shares: int = 1,
+    unit_bits: int = 0,
 ) -> Boxes:
-    """How tiles that `tiler` takes of a tensor are copied to where `shared` says, by so many blocks together."""
-    if element_bits % 8:
+    """How tiles that `tiler` takes of a tensor are copied to where `shared` says, by so many blocks together.
+
+    `unit_bits` are what the map takes for one element; 0 for whole bytes of the tensor's own.
+    """
+    bits = unit_bits or max(8, element_bits)
+    if bits % 8 or bits % element_bits:
         raise BoxError("elements of TMA tiles are whole bytes", found=f"{element_bits} bits")
-    in_bytes, swizzle = element_bits // 8, swizzle_bits(shared, element_bits)
+    unit, swizzle = bits // element_bits, swizzle_bits(shared, element_bits)
     order = _order(shape, shared, tiler)
-    steps = _leading(order, _row_elements(swizzle, in_bytes))
-    _check_contiguous(stride, steps, shared, in_bytes)
-    used = [path for path, _ in steps]
+    most = min(MOST_EXTENT * unit, (PIECE << swizzle) * 8 // element_bits) if swizzle else MOST_EXTENT * unit
+    joins = unit_bits > 0 and unit > 1
+    steps, joined = _leading(order, most, stride if joins else None)
+    _check_contiguous(stride, steps, shared, element_bits)
+    used = [*(path for path, _ in steps), *(path for path, _ in joined)]
     others = [path for path in _paths(shape) if path not in used and not _is_zero(at_path(stride, path))]
-    dimensions = (*used, *others)
+    dimensions = (*(path for path, _ in steps), *others)
     if len(dimensions) > MOST_DIMENSIONS:
         raise BoxError(
             f"a tensor of {len(dimensions)} dimensions",
@@ -160,25 +191,30 @@ def boxes(
             expected=f"at most {MOST_DIMENSIONS}",
             instead="modes that continue each other joined into one",
         )
-    made = Boxes(dimensions, (*(extent for _, extent in steps), *(1 for _ in others)), swizzle, in_bytes, shares)
-    return _checked(made, size(order))
+    box = (*(extent for _, extent in steps), *(1 for _ in others))
+    return _checked(Boxes(dimensions, box, swizzle, bits // 8, shares, unit, joined), size(order))
 
 
 def partition(shared_tile: Layout, values: int) -> Layout:
     """(element of a box, box) -> number of the coordinate of the tile, in the order of shared memory."""
     inverse = right_inverse(shared_tile)
-    if size(inverse) != size(shared_tile):
+    if size(inverse) != size(filter_zeros(shared_tile)):
         raise _has_gaps(shared_tile)
     return logical_divide(inverse, Layout(values, 1))
 
 
-def coordinate_strides(shape: Shape, dimensions: tuple[Path, ...]) -> IntTuple:
-    """The strides of a tensor of this shape whose elements are coordinates of the map."""
+def coordinate_strides(shape: Shape, made: Boxes) -> IntTuple:
+    """The strides of a tensor of this shape whose elements are coordinates of the map, in elements of the tensor."""
+    steps = {path: (1, dimension) for dimension, path in enumerate(made.dimensions)}
+    steps.update({path: (step, 0) for path, step in made.joined})
 
     def at(part: Shape, path: Path) -> IntTuple:
         if isinstance(part, tuple):
             return tuple(at(inner, (*path, i)) for i, inner in enumerate(part))
-        return ScaledBasis(1, (dimensions.index(path),)) if path in dimensions else 0  # type: ignore[return-value]
+        if path not in steps:
+            return 0
+        step, dimension = steps[path]
+        return ScaledBasis(step, (dimension,))  # type: ignore[return-value]
 
     return at(shape, ())
 
@@ -190,7 +226,7 @@ def _order(shape: Shape, shared: Layout | ComposedLayout, tiler: Tile) -> Layout
     if not plain.is_static:
         raise BoxError("a tile in shared memory is of a known layout", found=str(plain), expected="static extents")
     inverse, tile = right_inverse(plain), composition(make_identity_layout(shape), tiler)
-    if size(inverse) != size(plain):
+    if size(inverse) != size(filter_zeros(plain)):
         raise _has_gaps(plain)
     count = size(tile)
     if isinstance(count, int) and size(plain) > count:
@@ -204,24 +240,30 @@ def _order(shape: Shape, shared: Layout | ComposedLayout, tiler: Tile) -> Layout
     return coalesce(composition(tile, inverse))
 
 
-def _leading(order: Layout, most_in_row: int) -> list[tuple[Path, int]]:
-    """The modes that a box takes: steps of one element along a mode of the tensor that no mode before has taken."""
+def _leading(
+    order: Layout, most_in_row: int, stride: IntTuple | None
+) -> tuple[list[tuple[Path, int]], tuple[tuple[Path, int], ...]]:
+    """The modes that a box takes: steps of one element along a mode of the tensor that no mode before has taken; and
+    those that continue the first of them, where the strides of the tensor are given for it."""
     found: list[tuple[Path, int]] = []
+    joined: list[tuple[Path, int]] = []
     for extent, step in leaf_pairs(order):
         if not isinstance(step, ScaledBasis) or step.value != 1 or not isinstance(extent, int):
             break
-        if any(path == step.mode for path, _ in found) or len(found) == MOST_DIMENSIONS:
+        taken_before = [*found, *joined]
+        if any(path == step.mode for path, _ in taken_before) or len(found) == MOST_DIMENSIONS:
             break
+        if stride is not None and len(found) == 1:
+            first, contiguous = found[0]
+            if at_path(stride, step.mode) == contiguous and contiguous * extent <= most_in_row:
+                found[0] = (first, contiguous * extent)
+                joined.append((step.mode, contiguous))
+                continue
         taken = _divisor(extent, most_in_row if not found else MOST_EXTENT)
         found.append((step.mode, taken))
         if taken < extent:
             break
-    return found
-
-
-def _row_elements(swizzle: int, in_bytes: int) -> int:
-    """Elements that a box may have along its first dimension: as many as the swizzle's own row."""
-    return min(MOST_EXTENT, (PIECE << swizzle) // in_bytes) if swizzle else MOST_EXTENT
+    return found, tuple(joined)
 
 
 def _divisor(extent: int, most: int) -> int:
@@ -250,7 +292,7 @@ def _is_zero(step: Int) -> bool:
 
 # what must hold ---------------------------------------------------------------------------------------------------
 def _check_contiguous(
-    stride: IntTuple, steps: list[tuple[Path, int]], shared: Layout | ComposedLayout, in_bytes: int
+    stride: IntTuple, steps: list[tuple[Path, int]], shared: Layout | ComposedLayout, bits: int
 ) -> None:
     first = at_path(stride, steps[0][0]) if steps else 0
     if not steps or not isinstance(first, int) or first != 1:
@@ -261,10 +303,10 @@ def _check_contiguous(
             instead="a layout of the tile with the other mode first, or `mark_layout_dynamic(leading_dim=...)`",
         )
     extent = steps[0][1]
-    if extent * in_bytes % PIECE:
+    if extent * bits % (8 * PIECE):
         raise BoxError(
-            f"rows of {extent * in_bytes} bytes",
-            found=f"{extent} elements of {in_bytes} bytes side by side",
+            f"rows of {extent * bits // 8} bytes",
+            found=f"{extent} elements of {bits // 8} bytes side by side",
             expected=f"a multiple of {PIECE} bytes",
             instead="a tile that is wider along the contiguous mode",
         )
@@ -272,7 +314,7 @@ def _check_contiguous(
 
 def _checked(made: Boxes, tile: Int) -> Boxes:
     share = made.share
-    in_bytes = prod(share) * made.element_bytes
+    in_bytes = made.bytes_moved
     pattern = _ROW << made.swizzle if made.swizzle else DESTINATION_ALIGNMENT
     if prod(share) * made.shares != made.values:
         raise BoxError(
@@ -280,7 +322,7 @@ def _checked(made: Boxes, tile: Int) -> Boxes:
             found=f"a box of {made.box}",
             expected=f"extents that {made.shares} divides",
         )
-    if in_bytes % PIECE or share[0] * made.element_bytes % PIECE:
+    if in_bytes % PIECE or made.copied[0] * made.element_bytes % PIECE:
         raise BoxError(f"a share of {in_bytes} bytes", found=f"{share} of {made.box}", expected=f"multiples of {PIECE}")
     several = made.shares > 1 or (isinstance(tile, int) and tile > made.values)
     if several and in_bytes % pattern:

@@ -7,6 +7,10 @@ register begins in the array of A, counted in elements: `a[(m + M * k) * registe
 and `d` for (m, n). The meaning: for k, n, m in turn D(m, n) = A(m, k) * B(n, k) + C(m, n), where from the second k on D
 takes the place of C.
 
+    tile.mma_block_scale %d, %a, %b, %c, %sfa, %sfb {instruction, tiles, d, a, b, c, sfa, sfb}
+
+is the same with scales: `sfa` and `sfb` say for every (m, k), or (n, k), where the bytes begin that a thread gives.
+
     %register, ... = tile.load_matrix %row {instruction}
     tile.store_matrix %row, %register, ... {instruction}
 
@@ -111,6 +115,13 @@ MMA = _op(
     "mma",
     operands=(_POINTER,) * 4,
     attributes=("instruction", "tiles", "d", "a", "b", "c"),
+    traits=Traits(Scope.WARP, collective=True, reads=True, writes=True),
+    accumulates=Accumulation(3, "c"),
+)
+MMA_BLOCK_SCALE = _op(
+    "mma_block_scale",
+    operands=(_POINTER,) * 6,
+    attributes=("instruction", "tiles", "d", "a", "b", "c", "sfa", "sfb"),
     traits=Traits(Scope.WARP, collective=True, reads=True, writes=True),
     accumulates=Accumulation(3, "c"),
 )

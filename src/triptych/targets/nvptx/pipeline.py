@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from triptych.ir.launch import LAUNCH
-from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP, WGMMA_STEPS
+from triptych.kernel_ir.dialects.tile import MMA, MMA_BLOCK_SCALE, TENSOR_MAP, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import FUSED, fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
@@ -170,7 +170,7 @@ def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
             "expand-tile-mma",
             "A matrix instruction takes registers, not arrays.",
             expanding_mma(architecture),
-            frozenset({MMA}),
+            frozenset({MMA, MMA_BLOCK_SCALE}),
         ),
         PassSpec(
             "expand-wgmma",

@@ -58,6 +58,7 @@ def test_the_nvidia_target_lowers_every_operation_of_our_dialects() -> None:
     assert not set(TENSOR_RULES) & (set(ROWS) | set(RULES))
     assert set(ROWS) | set(RULES) | set(TENSOR_RULES) | set(WGMMA_STEPS) == ours - {
         "tile.mma",
+        "tile.mma_block_scale",
         "simt.prefetch",
         "simt.divisor",
         "tile.tensor_map",
@@ -88,7 +89,7 @@ def test_names_of_the_meetings() -> None:
     assert barriers == {"gpu.barrier", "simt.barrier", "simt.barrier_arrive"}
     assert of_a_warp == {
         *(f"simt.{name}" for name in ("shuffle", "vote", "reduce", "match", "elect", "sync_warp")),
-        *("tile.mma", "tile.load_matrix", "tile.store_matrix"),
+        *("tile.mma", "tile.mma_block_scale", "tile.load_matrix", "tile.store_matrix"),
         *(f"tile.tmem_{name}" for name in ("alloc", "dealloc", "permit", "load", "store", "wait")),
     }
     assert enclosing == {"scf.for", "scf.if", "scf.while"}

@@ -11,8 +11,16 @@ from triptych.cute.nvgpu.warp.copy_operations import (
     StMatrix16x8x8bOp,
 )
 from triptych.cute.nvgpu.warp.mma_operations import MmaF16BF16Op, MmaFP8Op, MmaI8Op, MmaTF32Op, WarpMmaOp
+from triptych.cute.nvgpu.warp.scaled_mma_operations import (
+    MXF8F6F4_SUPPORTED_PAIRS,
+    MmaMXF4NVF4Op,
+    MmaMXF4Op,
+    MmaMXF8F6F4Op,
+    MmaMXF8Op,
+)
 
 __all__ = [
+    "MXF8F6F4_SUPPORTED_PAIRS",
     "LdMatrix8x8x16bOp",
     "LdMatrix8x16x8bOp",
     "LdMatrix16x8x8bOp",
@@ -20,6 +28,10 @@ __all__ = [
     "MmaF16BF16Op",
     "MmaFP8Op",
     "MmaI8Op",
+    "MmaMXF4NVF4Op",
+    "MmaMXF4Op",
+    "MmaMXF8F6F4Op",
+    "MmaMXF8Op",
     "MmaTF32Op",
     "StMatrix8x8x16bOp",
     "StMatrix16x8x8bOp",

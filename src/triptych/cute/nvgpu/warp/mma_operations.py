@@ -54,7 +54,7 @@ def require_threads(op: MmaOperation, needed: int) -> None:
         )
 
 
-_WARP = Layout(WARP_THREADS, 1)
+WARP = Layout(WARP_THREADS, 1)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -86,7 +86,7 @@ class WarpMmaOp(TypedMmaOp):
     @property
     def threads(self) -> Layout:
         """A warp."""
-        return _WARP
+        return WARP
 
     @property
     def tv_layout_A(self) -> Layout:

@@ -16,7 +16,7 @@ from triptych.ir.handles import Operation, Value
 from triptych.ir.types import byte_size, element_type
 from triptych.kernel_ir.analysis.addresses import INDEXING, base, private_place
 from triptych.kernel_ir.dialects.kernel_operations import all_operands, defining_op, producer
-from triptych.kernel_ir.dialects.tile import MMA
+from triptych.kernel_ir.dialects.tile import MMA, MMA_BLOCK_SCALE
 from triptych.support.dataclass import dataclass
 
 SUM = "math.fma"
@@ -206,6 +206,9 @@ class _Places:
         return self._escaping[array]
 
 
+_READERS = frozenset({"llvm.load", MMA, MMA_BLOCK_SCALE})
+
+
 def _goes_elsewhere(address: Value) -> bool:
     """Whether an address is used otherwise than to access memory right there."""
     for use in address.uses:
@@ -213,7 +216,7 @@ def _goes_elsewhere(address: Value) -> bool:
         if user.name == INDEXING:
             if _goes_elsewhere(user.results[0]):
                 return True
-        elif user.name not in ("llvm.load", MMA) and not (user.name == "llvm.store" and use.operand_number == 1):
+        elif user.name not in _READERS and not (user.name == "llvm.store" and use.operand_number == 1):
             return True
     return False
 

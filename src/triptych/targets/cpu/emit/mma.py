@@ -92,9 +92,10 @@ scf.for %slice = %zero to %slices step %one : i64 {
   %at = arith.muli %tile, %${operand}_count : i64
   %registers = llvm.getelementptr %${operand}_registers[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32
   %to = llvm.getelementptr %$into[%slice] : (!llvm.ptr, i64) -> !llvm.ptr, $room
-  func.call @$name.$side(%$operand, %registers, %to) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  $located
+  func.call @$name.$side(%$operand, %registers, $given%to) : (!llvm.ptr, !llvm.ptr, $kinds!llvm.ptr) -> ()
 }""")
-"""One tile of an operand, in all slices."""
+"""One tile of an operand, in all slices, with what else is given of it."""
 _ALL_TILES = Template("""
 %zero = arith.constant 0 : i64
 %one = arith.constant 1 : i64
@@ -151,11 +152,11 @@ def function_name(instruction: WarpMma) -> str:
 @cache
 def product_functions(instruction: WarpMma) -> str:
     """All functions that one instruction needs."""
-    return "\n".join(_WarpProduct(instruction).functions())
+    return "\n".join(WarpProduct(instruction).functions())
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class Side:
     """One operand, spread: for each k and each of its `patterns` the elements that a chunk of lanes multiplies."""
 
     name: str
@@ -163,10 +164,13 @@ class _Side:
     tv: Layout
     extent: int
     patterns: list[tuple[int, ...]]
+    together: int
+    """Elements of a register."""
 
     @property
     def registers(self) -> int:
-        return values(self.tv) // elements_per_register(self.kind)
+        """Of a thread."""
+        return values(self.tv) // self.together
 
     @property
     def period(self) -> int:
@@ -192,7 +196,15 @@ def _coordinates(tv: Layout, extent: int) -> dict[tuple[int, int], tuple[int, in
     return found
 
 
-class _WarpProduct:
+Chunk = tuple[int, int]
+"""A tile, and a chunk of its accumulators."""
+
+
+class WarpProduct:
+    """The functions of one instruction."""
+
+    _arrays: Sequence[str] = ("d", "a", "b", "c")
+
     def __init__(self, instruction: WarpMma) -> None:
         self._instruction = instruction
         self._name = function_name(instruction)
@@ -204,10 +216,13 @@ class _WarpProduct:
         self._chunk = f"vector<{CHUNK}x{self._computed}>"
         met = [self._met(value, start, m) for value in range(values(instruction.tv_c)) for start in (0, CHUNK)]
         rows, columns = (list(dict.fromkeys(side)) for side in zip(*met, strict=True))
-        self._left = _Side("left", instruction.a, instruction.tv_a, m, rows)
-        self._right = _Side("right", instruction.b, instruction.tv_b, n, columns)
+        self._left = Side("left", instruction.a, instruction.tv_a, m, rows, self._per_register(instruction.a))
+        self._right = Side("right", instruction.b, instruction.tv_b, n, columns, self._per_register(instruction.b))
         self._pairs = [(rows.index(row), columns.index(column)) for row, column in met]
         """For each chunk of the accumulators the patterns that it multiplies."""
+
+    def _per_register(self, kind: str) -> int:
+        return elements_per_register(kind)
 
     def _met(self, value: int, start: int, rows: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The rows of A and the rows of B that the lanes of a chunk of a value need."""
@@ -216,32 +231,45 @@ class _WarpProduct:
         return tuple(number % rows for number in known), tuple(number // rows for number in known)
 
     def functions(self) -> Iterator[str]:
+        """As MLIR text."""
         yield self._spread(self._left)
         yield self._spread(self._right)
         yield self._multiply(1)
         yield self._multiply(2)
         yield self._driver()
 
-    def _spread_type(self, side: _Side, slices: int) -> str:
-        """What slices of an operand are when they are spread."""
-        chunks = slices * self._depth * len(side.patterns) * side.period // CHUNK
-        return f"!llvm.array<{chunks} x {self._chunk}>"
+    def _spread_chunks(self, side: Side, slices: int) -> int:
+        """The chunks that slices of an operand are when they are spread."""
+        return slices * self._depth * len(side.patterns) * side.period // CHUNK
+
+    def _spread_type(self, side: Side, slices: int) -> str:
+        return f"!llvm.array<{self._spread_chunks(side, slices)} x {self._chunk}>"
 
     # spreading --------------------------------------------------------------------------------------------------
-    def _spread(self, side: _Side) -> str:
+    def _spread(self, side: Side) -> str:
         """Read one operand and write what each (k, pattern) multiplies, one after the other."""
+        parameters = ("%array: !llvm.ptr", "%registers: !llvm.ptr", "%to: !llvm.ptr")
+        return function_text(f"{self._name}.{side.name}", parameters, list(self._spread_lines(side)))
+
+    def _spread_lines(self, side: Side) -> Iterator[str]:
         where = _coordinates(side.tv, side.extent)
         kept = [
             where[row, k] for k in range(self._depth) for pattern in side.patterns for row in pattern[: side.period]
         ]
-        lines = list(_read_rows(side))
+        yield from self._read_rows(side)
         for at in range(len(kept) // CHUNK):
-            lines.append(_picked(f"%s{at}", kept[at * CHUNK : (at + 1) * CHUNK], self._computed))
-            lines.append(f"%t{at} = llvm.getelementptr %to[{at}] : (!llvm.ptr) -> !llvm.ptr, {self._chunk}")
-            lines.append(f"llvm.store %s{at}, %t{at} {{alignment = 64 : i64}} : {self._chunk}, !llvm.ptr")
-        return _function(
-            f"{self._name}.{side.name}", ("%array: !llvm.ptr", "%registers: !llvm.ptr", "%to: !llvm.ptr"), lines
-        )
+            yield _picked(f"%s{at}", kept[at * CHUNK : (at + 1) * CHUNK], self._computed)
+            yield f"%t{at} = llvm.getelementptr %to[{at}] : (!llvm.ptr) -> !llvm.ptr, {self._chunk}"
+            yield f"llvm.store %s{at}, %t{at} {{alignment = 64 : i64}} : {self._chunk}, !llvm.ptr"
+
+    def _read_rows(self, side: Side) -> Iterator[str]:
+        """Every value of the operand, in the type that is computed in: `%v0`, `%v1` …"""
+        kind = stored_type(side.kind)
+        for value in range(values(side.tv)):
+            yield from row_address(f"%p{value}", "%array", "%registers", value, side.together, kind)
+            row = f"vector<{WARP_THREADS}x{kind}>"
+            yield f"%m{value} = llvm.load %p{value} {{alignment = 32 : i64}} : !llvm.ptr -> {row}"
+            yield from converted(f"%v{value}", f"%m{value}", side.kind, WARP_THREADS)
 
     # multiplying ------------------------------------------------------------------------------------------------
     def _multiply(self, tiles: int) -> str:
@@ -253,26 +281,43 @@ class _WarpProduct:
         chunks = [(tile, chunk) for tile in range(tiles) for chunk in range(len(self._pairs))]
         for tile, chunk in chunks:
             lines += self._load_accumulator(tile, chunk)
-        names = [f"%x{tile}_{chunk}" for tile, chunk in chunks]
-        carried = ", ".join(f"%a{i} = {name}" for i, name in enumerate(names))
-        kinds = ", ".join([self._chunk] * len(names))
         lines += ["%zero = arith.constant 0 : i64", "%one = arith.constant 1 : i64"]
-        lines.append(
-            f"%sums:{len(names)} = scf.for %k = %zero to %depth step %one iter_args({carried}) -> ({kinds}) : i64 {{"
-        )
-        lines += self._load_spread("left", self._left, 0)
-        for tile in range(tiles):
-            lines += self._load_spread(f"right{tile}", self._right, tile)
-        for i, (tile, chunk) in enumerate(chunks):
-            left, right = self._pairs[chunk]
-            lines += self._accumulate(f"%b{i}", f"%left{left}", f"%right{tile}{right}", f"%a{i}")
-        lines.append(f"scf.yield {', '.join(f'%b{i}' for i in range(len(names)))} : {kinds}")
-        lines.append("}")
+        lines += self._add_products(tiles, chunks)
         for i, (tile, chunk) in enumerate(chunks):
             lines += self._store_accumulator(tile, chunk, f"%sums#{i}")
         parameters = ("%d", "%d_registers", "%c", "%c_registers", "%left", "%right")
         pointers = (f"{name}: !llvm.ptr" for name in parameters)
-        return _function(f"{self._name}.{tiles}", (*pointers, "%next: i64", "%depth: i64"), lines)
+        return function_text(f"{self._name}.{tiles}", (*pointers, "%next: i64", "%depth: i64"), lines)
+
+    def _add_products(self, tiles: int, chunks: Sequence[Chunk]) -> Iterator[str]:
+        """`%sums`, for each chunk `%x` and its products for all k."""
+        started = [f"%x{tile}_{chunk}" for tile, chunk in chunks]
+        yield from self._along_k("%sums", ("%zero", "%depth"), started, tiles, chunks)
+
+    def _along_k(
+        self,
+        result: str,
+        bounds: tuple[str, str],
+        started: Sequence[str],
+        tiles: int,
+        chunks: Sequence[tuple[int, int]],
+    ) -> Iterator[str]:
+        """A loop over a part of k."""
+        carried = ", ".join(f"%a{i} = {name}" for i, name in enumerate(started))
+        kinds = ", ".join([self._chunk] * len(started))
+        begin, end = bounds
+        yield (
+            f"{result}:{len(started)} = scf.for %k = {begin} to {end} step %one "
+            f"iter_args({carried}) -> ({kinds}) : i64 {{"
+        )
+        yield from self._load_spread("left", self._left, 0)
+        for tile in range(tiles):
+            yield from self._load_spread(f"right{tile}", self._right, tile)
+        for i, (tile, chunk) in enumerate(chunks):
+            left, right = self._pairs[chunk]
+            yield from self._accumulate(f"%b{i}", f"%left{left}", f"%right{tile}{right}", f"%a{i}")
+        yield f"scf.yield {', '.join(f'%b{i}' for i in range(len(started)))} : {kinds}"
+        yield "}"
 
     def _locate(self, array: str, tile: int) -> Iterator[str]:
         """The rows of memory of a tile's accumulators."""
@@ -289,7 +334,7 @@ class _WarpProduct:
             )
         for value in range(values(self._instruction.tv_c)):
             name = f"%{array}{tile}_{value}"
-            yield from _row(name, f"%{array}", registers, value, together, kind)
+            yield from row_address(name, f"%{array}", registers, value, together, kind)
 
     def _load_accumulator(self, tile: int, chunk: int) -> Iterator[str]:
         value, half = divmod(chunk, WARP_THREADS // CHUNK)
@@ -311,7 +356,7 @@ class _WarpProduct:
             total = name
         yield f"llvm.store {total}, {name}p {{alignment = 32 : i64}} : {memory}, !llvm.ptr"
 
-    def _load_spread(self, name: str, side: _Side, tile: int) -> Iterator[str]:
+    def _load_spread(self, name: str, side: Side, tile: int) -> Iterator[str]:
         """What the chunks multiply for one k."""
         patterns, period = len(side.patterns), side.period
         kind, size = f"vector<{period}x{self._computed}>", 4 * period
@@ -320,7 +365,7 @@ class _WarpProduct:
         yield f"%{name}_k = arith.muli %k, %{name}_n : i64"
         yield f"%{name}_p = llvm.getelementptr %{side.name}[%{name}_k] : (!llvm.ptr, i64) -> !llvm.ptr, {kind}"
         for p in range(patterns):
-            at = tile * patterns * self._depth * self._steps + p
+            at = tile * self._spread_chunks(side, self._steps) * CHUNK // period + p
             yield f"%{name}{p}_p = llvm.getelementptr %{name}_p[{at}] : (!llvm.ptr) -> !llvm.ptr, {kind}"
             yield f"%{name}{p}_v = llvm.load %{name}{p}_p {{alignment = {size} : i64}} : !llvm.ptr -> {kind}"
             yield f"%{name}{p} = vector.shuffle %{name}{p}_v, %{name}{p}_v [{repeated}] : {kind}, {kind}"
@@ -343,29 +388,40 @@ class _WarpProduct:
             steps=self._steps,
             left_room=self._spread_type(self._left, self._steps),
             right_room=self._spread_type(self._right, self._steps),
-            spread_left=_SPREAD.substitute(
-                name=self._name, side="left", operand="a", extent="M", number="m", into="left", room=left
-            ),
-            spread_right=_SPREAD.substitute(
-                name=self._name, side="right", operand="b", extent="N", number="n", into="place", room=right
-            ),
+            spread_left=self._spread_all("left", "a", "M", "m", "left", left),
+            spread_right=self._spread_all("right", "b", "N", "n", "place", right),
             a_count=self._left.registers,
             b_count=self._right.registers,
             c_count=values(self._instruction.tv_c) // elements_per_register(self._instruction.accumulator),
         )
-        arrays = tuple(f"%{array}: !llvm.ptr" for array in "dabc")
-        tables = tuple(f"%{array}_registers: !llvm.ptr" for array in "dabc")
-        return _function(self._name, (*arrays, *tables, "%M: i64", "%N: i64", "%K: i64"), text.splitlines())
+        arrays = tuple(f"%{array}: !llvm.ptr" for array in self._arrays)
+        tables = tuple(f"%{array}_registers: !llvm.ptr" for array in self._arrays)
+        return function_text(self._name, (*arrays, *tables, "%M: i64", "%N: i64", "%K: i64"), text.splitlines())
+
+    def _spread_all(self, side: str, operand: str, extent: str, number: str, into: str, buffer: str) -> str:
+        return _SPREAD.substitute(
+            name=self._name,
+            side=side,
+            operand=operand,
+            extent=extent,
+            number=number,
+            **{"into": into, "room": buffer, **self._given_with(operand)},
+        )
+
+    def _given_with(self, operand: str) -> dict[str, str]:
+        """What `spread` is given beside an operand: where that is, the arguments and their types."""
+        return {"located": "", "given": "", "kinds": ""}
 
 
-def _function(name: str, parameters: Sequence[str], lines: Sequence[str]) -> str:
+def function_text(name: str, parameters: Sequence[str], lines: Sequence[str]) -> str:
+    """A function of which there is one, not a copy at each call."""
     head = (
         f'func.func private @{name}({", ".join(parameters)}) attributes {{llvm.passthrough = ["noinline", "nounwind"]}}'
     )
     return "\n".join([head + " {", *lines, "func.return", "}"])
 
 
-def _row(name: str, array: str, registers: str, value: int, together: int, kind: str) -> Iterator[str]:
+def row_address(name: str, array: str, registers: str, value: int, together: int, kind: str) -> Iterator[str]:
     """The address of one value of all lanes: its register begins where the table says."""
     register, part = divmod(value, together)
     row = f"vector<{WARP_THREADS}x{kind}>"
@@ -374,16 +430,6 @@ def _row(name: str, array: str, registers: str, value: int, together: int, kind:
     yield f"{name}i = arith.extui {name}o : i32 to i64"
     yield f"{name}b = llvm.getelementptr {array}[{name}i] : (!llvm.ptr, i64) -> !llvm.ptr, {row}"
     yield f"{name} = llvm.getelementptr {name}b[{part}] : (!llvm.ptr) -> !llvm.ptr, {row}"
-
-
-def _read_rows(side: _Side) -> Iterator[str]:
-    """Every value of the operand, in the type that is computed in: `%v0`, `%v1` …"""
-    kind, together = stored_type(side.kind), elements_per_register(side.kind)
-    for value in range(values(side.tv)):
-        yield from _row(f"%p{value}", "%array", "%registers", value, together, kind)
-        row = f"vector<{WARP_THREADS}x{kind}>"
-        yield f"%m{value} = llvm.load %p{value} {{alignment = 32 : i64}} : !llvm.ptr -> {row}"
-        yield from converted(f"%v{value}", f"%m{value}", side.kind, WARP_THREADS)
 
 
 def _picked(result: str, sources: Sequence[tuple[int, int]], kind: str) -> str:

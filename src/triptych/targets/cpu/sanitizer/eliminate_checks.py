@@ -36,7 +36,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     operations,
 )
 from triptych.kernel_ir.dialects.simt import PREFETCH
-from triptych.kernel_ir.dialects.tile import MMA
+from triptych.kernel_ir.dialects.tile import MMA, MMA_BLOCK_SCALE
 from triptych.sanitizer.checkers import BOUNDS, checkers
 from triptych.targets.cpu.abi.abi import SHARED_ALIGNMENT
 from triptych.targets.cpu.emit.peeling import FirstIteration
@@ -46,7 +46,7 @@ _QUIET = frozenset(
     {
         *("llvm.load", "llvm.store", "cf.assert", "scf.if", "scf.for", "scf.yield"),
         *(operation for operation in DEFINITIONS.values() if operation.traits.exchanges()),
-        *(PREFETCH, MMA),
+        *(PREFETCH, MMA, MMA_BLOCK_SCALE),
     }
 )
 """Beside what only computes: operations that order nothing; those that access memory are listed apart from them."""

@@ -202,6 +202,7 @@ INSTRUCTIONS = (
     Instruction(tile.STORE_MATRIX, _I, "stmatrix", since=100, specific=True, when=_of_bytes),
     Instruction(tile.MMA, _I, "mma.sync", since=MATRICES_SINCE),
     *_newer_matrices(),
+    Instruction(tile.MMA_BLOCK_SCALE, _I, "mma.sync", since=120, specific=True, last=121),
     # matrices in the registers of a warpgroup
     Instruction(tile.WGMMA, _P, "wgmma.mma_async", since=90, specific=True, last=90),
     Instruction(tile.WGMMA_FENCE, _I, "wgmma.fence", since=90, specific=True, last=90),

@@ -1,4 +1,4 @@
-"""Pass `expand-tile-mma`: the matrix instructions that `tile.mma` stands for, written out.
+"""Pass `expand-tile-mma`: the matrix instructions that `tile.mma` and `tile.mma_block_scale` stand for, written out.
 
 Input: kernels whose fragments are private arrays. Output: `nvvm.mma.sync` between loads and stores of whole registers;
 all offsets are constants, so LLVM keeps the arrays in registers. Every register is read once before the first
@@ -16,8 +16,8 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.kernel_operations import producer
-from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma
-from triptych.kernel_ir.dialects.tile import MMA
+from triptych.kernel_ir.dialects.mma import SCALED_WARP_MMAS, WARP_MMAS, ScaledWarpMma, WarpMma
+from triptych.kernel_ir.dialects.tile import MMA, MMA_BLOCK_SCALE
 from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture
@@ -60,11 +60,13 @@ def expanding_mma(architecture: Architecture) -> Callable[[Module], None]:
     """The pass for one architecture."""
 
     def expand_tile_mma(module: Module) -> None:
-        """Write out every `tile.mma` of the kernels; last of all, because it makes hundreds of operations of one."""
+        """Write out all products of the kernels; last of all, because it makes hundreds of operations of one."""
         words = _Words(module.context)
         for kernel in kernels(module, "llvm.func"):
-            for operation in operations_named(kernel, MMA):
-                _Expansion(operation, words, architecture).write()
+            for operation in operations_named(kernel, MMA, MMA_BLOCK_SCALE):
+                scaled = operation.name == MMA_BLOCK_SCALE
+                made = _ScaledExpansion(operation, words) if scaled else _Expansion(operation, words, architecture)
+                made.write()
                 operation.erase()
 
     return expand_tile_mma
@@ -100,22 +102,55 @@ class _Words:
         return self.builder.call_attributes(1, intrin=self.builder.string(f"llvm.nvvm.{kind}x2.to.f16x2.rn"))
 
 
-class _Expansion:
-    """Builds what stands for one operation, in front of it and at its place in the source."""
+class _Fragments:
+    """The fragments of one operation, and the loads and stores of their registers in front of it."""
 
-    def __init__(self, operation: Operation, words: _Words, architecture: Architecture) -> None:
+    def __init__(self, operation: Operation, words: _Words, instruction: WarpMma) -> None:
         self._builder, self._memory, self._attribute = words.builder, words.memory, words.attribute
-        self._widening = words.widening
         self._builder.stand_before(operation)
-        self._meant = instruction = WARP_MMAS[operation.attributes["instruction"].value]
-        self._written = written_as(instruction, architecture)
         self._tiles = m, n, k = _integers(operation, "tiles")
         self._d = _fragment(operation, 0, "d", instruction.accumulator, m * n)
         self._a = _fragment(operation, 1, "a", instruction.a, m * k)
         self._b = _fragment(operation, 2, "b", instruction.b, n * k)
         self._c = _fragment(operation, 3, "c", instruction.accumulator, m * n)
-        self._words = self._attributes(self._written)
         self._places: dict[tuple[Value, int], Value] = {}
+
+    def _load(self, fragment: _Fragment, number: int) -> list[Value]:
+        addresses = self._addresses(fragment, number)
+        return [self._builder.value("llvm.load", (address,), fragment.register, self._memory) for address in addresses]
+
+    def _store(self, fragment: _Fragment, number: int, registers: Sequence[Value]) -> None:
+        for value, address in zip(registers, self._addresses(fragment, number), strict=True):
+            self._builder.operation("llvm.store", (value, address), (), self._memory)
+
+    def _addresses(self, fragment: _Fragment, number: int) -> list[Value]:
+        first = number * fragment.count
+        return [self._address(fragment, offset) for offset in fragment.offsets[first : first + fragment.count]]
+
+    def _address(self, fragment: _Fragment, offset: int) -> Value:
+        """Of a register, once: sums are mostly stored where they were loaded from."""
+        known = self._places.get((fragment.base, offset))
+        if known is None:
+            known = self._places[fragment.base, offset] = self._new_address(fragment, offset)
+        return known
+
+    def _new_address(self, fragment: _Fragment, offset: int) -> Value:
+        attributes = {
+            "elem_type": fragment.element,
+            "rawConstantIndices": self._attribute(f"array<i32: {offset}>"),
+        }
+        return self._builder.value("llvm.getelementptr", (fragment.base,), "!llvm.ptr", attributes)
+
+
+class _Expansion(_Fragments):
+    """Builds what stands for one operation, in front of it and at its place in the source."""
+
+    def __init__(self, operation: Operation, words: _Words, architecture: Architecture) -> None:
+        self._meant = WARP_MMAS[operation.attributes["instruction"].value]
+        super().__init__(operation, words, self._meant)
+        self._widening = words.widening
+        self._written = written_as(self._meant, architecture)
+        self._words = self._attributes(self._written)
 
     def write(self) -> None:
         """Loads, instructions, stores."""
@@ -166,31 +201,56 @@ class _Expansion:
         places = ({"position": self._attribute(f"array<i64: {i}>")} for i in range(len(c)))
         return [self._builder.value("llvm.extractvalue", (made,), register, place) for place in places]
 
-    def _load(self, fragment: _Fragment, number: int) -> list[Value]:
-        addresses = self._addresses(fragment, number)
-        return [self._builder.value("llvm.load", (address,), fragment.register, self._memory) for address in addresses]
 
-    def _store(self, fragment: _Fragment, number: int, registers: Sequence[Value]) -> None:
-        for value, address in zip(registers, self._addresses(fragment, number), strict=True):
-            self._builder.operation("llvm.store", (value, address), (), self._memory)
+class _ScaledExpansion(_Fragments):
+    """The same for products with block scales, whose scales are the low bytes of a register."""
 
-    def _addresses(self, fragment: _Fragment, number: int) -> list[Value]:
-        first = number * fragment.count
-        return [self._address(fragment, offset) for offset in fragment.offsets[first : first + fragment.count]]
+    def __init__(self, operation: Operation, words: _Words) -> None:
+        self._instruction: ScaledWarpMma = SCALED_WARP_MMAS[operation.attributes["instruction"].value]
+        super().__init__(operation, words, self._instruction)
+        m, n, k = self._tiles
+        self._sfa = _fragment(operation, 4, "sfa", self._instruction.scale, m * k)
+        self._sfb = _fragment(operation, 5, "sfb", self._instruction.scale, n * k)
+        name = words.builder.string(f"llvm.nvvm.{scaled_intrinsic(self._instruction)}")
+        self._call = words.builder.call_attributes(4 + 2 + 4 + 6, intrin=name)
 
-    def _address(self, fragment: _Fragment, offset: int) -> Value:
-        """Of a register, once: sums are mostly stored where they were loaded from."""
-        known = self._places.get((fragment.base, offset))
-        if known is None:
-            known = self._places[fragment.base, offset] = self._new_address(fragment, offset)
-        return known
+    def write(self) -> None:
+        """Loads, instructions, stores."""
+        m_tiles, n_tiles, k_tiles = self._tiles
+        sums = [self._load(self._c, i) for i in range(m_tiles * n_tiles)]
+        for k in range(k_tiles):
+            rows, columns = ([i + count * k for i in range(count)] for count in (m_tiles, n_tiles))
+            a = [(self._load(self._a, i), self._scales(self._sfa, i)) for i in rows]
+            b = [(self._load(self._b, i), self._scales(self._sfb, i)) for i in columns]
+            for n in range(n_tiles):
+                for m in range(m_tiles) if n % 2 == 0 else reversed(range(m_tiles)):
+                    sums[m + m_tiles * n] = self._multiply(a[m], b[n], sums[m + m_tiles * n])
+        for i, registers in enumerate(sums):
+            self._store(self._d, i, registers)
 
-    def _new_address(self, fragment: _Fragment, offset: int) -> Value:
-        attributes = {
-            "elem_type": fragment.element,
-            "rawConstantIndices": self._attribute(f"array<i32: {offset}>"),
-        }
-        return self._builder.value("llvm.getelementptr", (fragment.base,), "!llvm.ptr", attributes)
+    def _multiply(self, a: tuple[list[Value], Value], b: tuple[list[Value], Value], c: Sequence[Value]) -> list[Value]:
+        """The scales of byte 0 of the first threads of each four."""
+        none = self._builder.value("llvm.mlir.constant", (), "i16", {"value": self._attribute("0 : i16")})
+        operands = (*a[0], *b[0], *c, a[1], none, none, b[1], none, none)
+        together = f"!llvm.struct<({', '.join([self._d.register] * len(c))})>"
+        made = self._builder.value("llvm.call_intrinsic", operands, together, self._call)
+        places = ({"position": self._attribute(f"array<i64: {i}>")} for i in range(len(c)))
+        return [self._builder.value("llvm.extractvalue", (made,), self._d.register, place) for place in places]
+
+    def _scales(self, fragment: _Fragment, number: int) -> Value:
+        """The bytes of a tile as a register."""
+        count = self._instruction.scales
+        (address,) = self._addresses(fragment, number)
+        memory = {**self._memory, "alignment": self._builder.integer("i64", count)}
+        kind = f"i{8 * count}"
+        loaded = self._builder.value("llvm.load", (address,), kind, memory)
+        return loaded if kind == _BITS else self._builder.value("llvm.zext", (loaded,), _BITS)
+
+
+def scaled_intrinsic(instruction: ScaledWarpMma) -> str:
+    """LLVM's name of an instruction, `mma.block.scale.m16n8k64.row.col.mxf4.scale.2x...`."""
+    shape, rest = instruction.name.split(".", 1)
+    return f"mma.block.scale.{shape}.row.col.{rest}"
 
 
 def _fragment(operation: Operation, operand: int, name: str, kind: str, instructions: int) -> _Fragment:
