@@ -12,9 +12,8 @@ from tests.checkers.tensor_memory_pairs import TENSOR_MEMORY
 from tests.golden import Golden
 
 PAGE = Path(__file__).parents[2] / "docs/guides/tensor-memory-faults.md"
-HEAD = "| what is wrong | code | at the line | what the report says | what it says to write |\n|---|---|---|---|---|\n"
+HEAD = "| what is wrong | code | what the report says | what it says to write |\n|---|---|---|---|\n"
 DEADLOCK = "TT0622"
-_SOURCE = re.compile(r"^ *\d+ \| (.*)$", re.MULTILINE)
 
 
 def row(pair: Pair, folder: Path) -> str:
@@ -25,9 +24,7 @@ def row(pair: Pair, folder: Path) -> str:
     title = said.splitlines()[0].partition("] ")[2]
     found, write = (_part(said, name) for name in ("found", "write"))
     says = found.partition("; threads diverge")[0] if pair.code == DEADLOCK else title
-    source = _SOURCE.search(said)
-    assert source is not None, said
-    return f"| {pair.name} | {pair.code} | `{source[1].strip()}` | {says} | {write or _part(said, 'expected')} |\n"
+    return f"| {pair.name} | {pair.code} | {says} | {write or _part(said, 'expected')} |\n"
 
 
 def _part(said: str, name: str) -> str:

@@ -70,6 +70,6 @@ class CooperativeLaunchError(CompiledCodeError, DSLCudaRuntimeError):
 
 
 class TensorMemoryError(CompiledCodeError, RuntimeError):
-    """Columns of tensor memory are taken that are not there, or given back that nobody has."""
+    """Columns of tensor memory are taken, used or given back against the rules, or lanes of other warps."""
 
     code = "TT0653"

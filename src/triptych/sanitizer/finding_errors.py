@@ -57,7 +57,7 @@ class UnwrittenOutputError(CompiledCodeError, RuntimeError):
 
 
 class AsyncCopyError(CompiledCodeError, RuntimeError):
-    """What an asynchronous copy writes is accessed before it was waited for, or it never is (checker `races`)."""
+    """What an asynchronous copy or product writes is accessed before it was waited for, or never is (`races`)."""
 
     code = "TT0633"
 

@@ -1,4 +1,4 @@
-"""Words of sanitizer findings: who, where, which element, how often, and where a barrier is missing."""
+"""Sanitizer findings as text: who, where, which element, how often, and where a barrier is missing."""
 
 from __future__ import annotations
 

@@ -203,8 +203,8 @@ def _ranges(warp: Warp, operation: Operation, instruction: Umma, factors: Sequen
     for i, (name, kind, rows) in enumerate((("a", instruction.a, m), ("b", instruction.b, n))):
         size, places = WIDTHS[kind] // 8, list(attributes[name])
         last = SmemOperand(*attributes[f"{name}_operand"]).plain_address(rows // ctas - 1, k - 1, size) + size
-        for factor in factors[i * ctas : (i + 1) * ctas]:
-            found.append((warp.code.offset(factor, min(places), "i8"), max(places) - min(places) + last))
+        for start in factors[i * ctas : (i + 1) * ctas]:
+            found.append((warp.code.offset(start, min(places), "i8"), max(places) - min(places) + last))
     return found
 
 

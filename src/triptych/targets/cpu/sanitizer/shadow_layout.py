@@ -96,8 +96,8 @@ CALLS, HAS_CALLS = ACQUIRED + 8, ACQUIRED + 16
 TENSOR_CELLS, TENSOR_SLOT_COUNT = HAS_CALLS + 8, HAS_CALLS + 16
 """Of tensor memory: the words of all cells, and how many slots of those who read have been used."""
 STATE_BYTES = TENSOR_SLOT_COUNT + 8
-TENSOR_SLOTS = 9
-"""Who reads a cell: up to eight warps of a block, and products."""
+TENSOR_SLOTS = 8
+"""Warps of a block that can reach a cell."""
 IN_TENSOR_MEMORY = 1 << 30
 """Of the place in a finding: not a byte of shared memory, but a cell of tensor memory."""
 LOG_CAPACITY = 1 << 19
@@ -148,7 +148,7 @@ COME_TO_SITE = 15
 # what threads do with an mbarrier
 MAKE_PHASE, USE_PHASE, ARRIVE_PHASE, PASS_PHASE = 0, 1, 2, 3
 # what is done with columns of tensor memory: by warps to their lanes, then to all lanes
-TENSOR_LOAD, TENSOR_STORE, TENSOR_PRODUCT, TENSOR_FACTOR, TENSOR_ALLOC, TENSOR_FREE = range(6)
+TENSOR_LOAD, TENSOR_STORE, TENSOR_PRODUCT, TENSOR_ALLOC, TENSOR_FREE = range(5)
 
 # calls of pipelines
 PIPELINE_SIDES, STAGES = 16, 24

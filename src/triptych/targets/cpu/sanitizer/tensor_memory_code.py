@@ -94,13 +94,13 @@ def _written() -> str:
 
 
 def _loaded() -> str:
-    """`tensor_loaded(state, thread, low, high, step, site, since)`: loads by others, from a slot on, are complete."""
-    f = Function("triptych_check_tensor_loaded", "void", [*_RANGE, ("since", "i32")], "noinline")
-    state, thread, low, high, step, site, since = f.parameters
+    """`tensor_loaded(state, thread, low, high, step, site)`: loads by others are complete."""
+    f = Function("triptych_check_tensor_loaded", "void", _RANGE, "noinline")
+    state, thread, low, high, step, site = f.parameters
     with f.when((field(f, state, at.MODE) & at.CHECK_RACES).equals(0)):
         f.give()
     lanes = field(f, state, at.LANES)
-    with f.count(since, field(f, state, at.TENSOR_SLOT_COUNT)) as slot:
+    with f.count(0, field(f, state, at.TENSOR_SLOT_COUNT)) as slot:
         row = _row(f, state, slot * _TABLES_OF_SLOT + _FIRST_READS)
         with _strange(f, row, low, high, step) as (word, where), f.when(word.differs(0)):
             other = thread_of(word)
@@ -154,32 +154,25 @@ def _tensor() -> str:
         _forget(f, state, column, columns)
     with f.when(what.equals(at.TENSOR_LOAD)):
         f.call("triptych_check_tensor_written", "void", [*lanes, nobody, some])
-        slot = (warp >> 2) & (at.TENSOR_SLOTS - 2)
+        slot = (warp >> 2) & (at.TENSOR_SLOTS - 1)
         own = f.load("i32", clock_place(f, state, warp)).to("i64") << 32
         own = own | (site << at.THREAD_BITS).to("i64") | thread.to("i64")
         _read(f, state, slot, cells, _by(f, state, thread, warp + at.TMEM_LOAD_AGENT, site), own)
-    with f.when(what.equals(at.TENSOR_FACTOR)):
-        agent = warp + (at.FIRST_AGENT + at.WGMMA_AGENT)
-        f.call("triptych_check_tensor_written", "void", [*lanes, agent, some])
-        last = f.number(at.TENSOR_SLOTS - 1, "i32")
-        word = _by(f, state, thread, warp + at.WGMMA_AGENT, site)
-        _read(f, state, last, cells, word, f.number(0, "i64"))
     with f.when(what.equals(at.TENSOR_STORE)):
         f.call(
             "triptych_check_tensor_written",
             "void",
             [*lanes, warp + (at.FIRST_AGENT + at.TMEM_STORE_AGENT), f.number(0, "i1")],
         )
-        f.call("triptych_check_tensor_loaded", "void", [*lanes, nobody])
+        f.call("triptych_check_tensor_loaded", "void", lanes)
         _mark(f, _row(f, state, 0), cells, _by(f, state, thread, warp + at.TMEM_STORE_AGENT, site))
     with f.when(what.equals(at.TENSOR_PRODUCT)):
         agent = warp + (at.FIRST_AGENT + at.WGMMA_AGENT)
         f.call("triptych_check_tensor_written", "void", [*lanes, agent, adds.differs(0)])
-        f.call("triptych_check_tensor_loaded", "void", [*lanes, nobody])
+        f.call("triptych_check_tensor_loaded", "void", lanes)
         _mark(f, _row(f, state, 0), cells, _by(f, state, thread, warp + at.WGMMA_AGENT, site))
     with f.when(what.equals(at.TENSOR_FREE)):
         f.call("triptych_check_tensor_written", "void", [*lanes, nobody, f.number(0, "i1")])
-        f.call("triptych_check_tensor_loaded", "void", [*lanes, f.number(at.TENSOR_SLOTS - 1, "i32")])
         f.call("triptych_check_tensor_given_back", "void", lanes)
     f.line("ret void")
     return f.text()
