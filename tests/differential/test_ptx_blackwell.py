@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tests.checkers.pairs import Pair
+from tests.checkers.tensor_memory_pairs import TENSOR_MEMORY
 from tests.support.ptx.handwritten import ORDERS
 from tests.support.ptx.unified import numpy_gpu
 from tests.unit.cute.nvgpu.tcgen05 import test_products
@@ -44,3 +48,53 @@ def test_orders_of_asynchronous_operations() -> None:
         for order in (*ORDERS, 2, 3):
             library.gpu.order = order
             test_products.run("bf16", (128, 32))
+
+
+# the programs of the checkers ---------------------------------------------------------------------------------------
+def run_of(pair: Pair, *, wrong: bool) -> Any:
+    """What one program of a pair stores."""
+    names: dict[str, Any] = {"__name__": pair.name}
+    name = f"<{pair.name}, {'wrong' if wrong else 'right'}>"
+    text, _ = pair.text(wrong=wrong)
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    exec(compile(text, name, "exec"), names)
+    given, out = (np.arange(4096) % 61 + 1).astype(pair.dtype), np.zeros(4096, pair.dtype)
+    names["run"](given, out)
+    return out
+
+
+PAIRS = {pair.name: pair for pair in TENSOR_MEMORY}
+
+
+@pytest.mark.parametrize(
+    "name", ["tensor memory: a product adds to what nobody has written", "pairs: bytes of one CTA"]
+)
+def test_right_programs_store_what_they_store_on_the_cpu(name: str) -> None:
+    """Of one block, and of a pair whose operands TMA loads."""
+    expected = run_of(PAIRS[name], wrong=False)
+    with numpy_gpu("sm_100a") as library:
+        for order in ORDERS:
+            library.gpu.order = order
+            np.testing.assert_array_equal(run_of(PAIRS[name], wrong=False), expected)
+
+
+WRONG = {
+    "tensor memory: a load before the product is complete": "this is still under way: tcgen05.commit",
+    "tensor memory: products that nobody commits": "1 of 1 arrivals and 0 bytes are missing",
+    "tensor memory: nobody waits for stores before a product": "is freed while this is under way: tcgen05.st",
+    "tensor memory: factors that are not fenced": "without a fence.proxy.async",
+    "tensor memory: columns beyond those that are taken": "columns 496 to 527 of 512",
+    "tensor memory: columns that were given back": "column 480 is freed",
+    "tensor memory: given back twice": "was freed before",
+    "tensor memory: given back by another warp": "warp 1 frees what warp 0 has allocated",
+    "tensor memory: left at the end": "are still allocated",
+    "tensor memory: lanes of another warp": "reaches lanes",
+    "pairs: a commit that the other CTA is not told of": "arrivals and 0 bytes are missing",
+    "pairs: a commit to the barrier of the other CTA": "arrivals and 0 bytes are missing",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_programs_are_refused(name: str) -> None:
+    with numpy_gpu("sm_100a"), pytest.raises(Exception, match=WRONG[name]):
+        run_of(PAIRS[name], wrong=True)
