@@ -32,7 +32,7 @@ TIERS = {
     "T2": Tier("SM80: cp.async, ldmatrix, mma.sync", _HERE),
     "T3a": Tier("SM90: TMA, transaction barriers, clusters", _HERE),
     "T3b": Tier("SM90: WGMMA", _HERE),
-    "T4": Tier("SM120: mma.sync fed by TMA", _BLACKWELL),
+    "T4": Tier("SM120: mma.sync fed by TMA", _HERE),
     "T5": Tier("SM100: tcgen05, tensor memory", _BLACKWELL),
     "experimental": Tier("experimental API", "not before its public names settle"),
 }
