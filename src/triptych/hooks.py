@@ -233,7 +233,7 @@ class Hooks(Protocol):
         """`left op right`, a single comparison included."""
 
     def unary(self, op: str, operand: object) -> Any: ...
-    def formatted(self, value: object, conversion: str = "", spec: str = "") -> str:
+    def formatted(self, value: object, conversion: str = "", spec: str = "") -> Any:
         """The text of a value in an f-string; the conversion is `s`, `r`, `a` or empty."""
 
     def hashed(self, key: object) -> Any:
@@ -422,7 +422,7 @@ class PythonHooks:
     def unary(self, op: str, operand: object) -> Any:
         return UNARY[op](operand)
 
-    def formatted(self, value: object, conversion: str = "", spec: str = "") -> str:
+    def formatted(self, value: object, conversion: str = "", spec: str = "") -> Any:
         return format(CONVERSIONS[conversion](value) if conversion else value, spec)
 
     def hashed(self, key: object) -> Any:

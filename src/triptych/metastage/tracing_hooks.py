@@ -35,7 +35,7 @@ from triptych.metastage.control_flow.iteration import steps_of
 from triptych.metastage.control_flow.join_errors import undefined
 from triptych.metastage.control_flow.join_plans import Partial, Pending, bare, has_dynamic
 from triptych.metastage.control_flow.loops import drafted, for_loop, while_loop
-from triptych.metastage.control_flow.object_identity import check_comparable, check_operands, check_shown, compared
+from triptych.metastage.control_flow.object_identity import check_comparable, check_operands, compared, dynamic_text
 from triptych.metastage.control_flow.object_joins import SELECTABLE, select_item
 from triptych.metastage.debugger.debugger_hooks import StoppingHooks
 from triptych.metastage.trace import user_code
@@ -309,8 +309,10 @@ class TracingHooks(StoppingHooks):
     def unary(self, op: str, operand: object) -> Any:
         return self.inlining.special.unary(op, operand)
 
-    def formatted(self, value: object, conversion: str = "", spec: str = "") -> str:
-        check_shown(value, "an f-string")
+    def formatted(self, value: object, conversion: str = "", spec: str = "") -> Any:
+        of_the_run = dynamic_text(value, conversion, spec)
+        if of_the_run is not None:
+            return of_the_run
         if self.inlining.special.is_plain(type(value)):
             return str(note_text(self.trace, super().formatted(value, conversion, spec), value))
         text = self.call(CONVERSIONS[conversion], value) if conversion else value

@@ -207,14 +207,27 @@ class ExpressionRewriter(ast.NodeTransformer):
             return node
         return build.at(build.call_hook("attribute", owner, build.constant(node.attr)), node)
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        """Parts that the program makes are joined by `+`: the text of a run-time value is no string of Python's."""
+        if self._showing or all(isinstance(part, ast.Constant) for part in node.values):
+            self.generic_visit(node)
+            return node
+        return self._joined([self.rewrite(part) for part in node.values], node)
+
+    def _joined(self, parts: list[ast.expr], node: ast.JoinedStr) -> ast.expr:
+        if len(parts) == 1:
+            return parts[0]
+        middle = len(parts) // 2
+        sides = self._joined(parts[:middle], node), self._joined(parts[middle:], node)
+        return build.at(ast.BinOp(sides[0], ast.Add(), sides[1]), node)
+
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         self.generic_visit(node)
-        if self._showing or isinstance(node.value, ast.Constant):
+        if self._showing:
             return node
         conversion = chr(node.conversion) if node.conversion > 0 else ""
         spec = [node.format_spec] if node.format_spec is not None else []
-        text = build.call_hook("formatted", node.value, build.constant(conversion), *spec)
-        return build.at(ast.FormattedValue(build.at(text, node.value), -1, None), node)
+        return build.at(build.call_hook("formatted", node.value, build.constant(conversion), *spec), node.value)
 
     # long rows of operands --------------------------------------------------------------------------------------
     def _is_long(self, node: LongExpression) -> bool:

@@ -16,6 +16,7 @@ from triptych.metastage.calls.special_methods import ABSENT, SpecialMethods
 from triptych.metastage.control_flow import mutation
 from triptych.metastage.control_flow.object_identity import check_shown
 from triptych.metastage.trace import locations
+from triptych.metastage.trace.effects import log_level
 from triptych.metastage.trace.errors import EndlessInliningError, StaticRequiredError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.trace.user_code import is_own, is_user_function, user_method
@@ -155,6 +156,9 @@ class Inlining:
             self.trace.call_location = None
             if runnable is not function or function in self._nested:
                 return runnable(*args, **kwargs)
+            level = log_level(function, args)
+            if level is not None and not self.call(args[0].isEnabledFor, (level,), {}):
+                return None  # nobody listens: the call does nothing, as often as it is made
             return opaque_call(self.trace, function, args, kwargs)
         except StaticRequiredError as error:
             refusal = self._refused.pop(function, None)

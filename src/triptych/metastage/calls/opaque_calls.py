@@ -33,6 +33,7 @@ from triptych.metastage.trace.errors import DynamicMutationError, TraceTimeEffec
 from triptych.metastage.trace.interposed import Maker, maker
 from triptych.metastage.trace.trace import Region, Trace, active, in_progress, place, suspended
 from triptych.metastage.trace.user_code import is_own
+from triptych.metastage.values.dynamic_text import DynamicText
 from triptych.metastage.values.scalars import Numeric
 from triptych.support.tracebacks import is_framework
 from triptych.support.wording import with_article
@@ -137,6 +138,7 @@ ONCE = "`tt.at_trace_time({name}, ...)` if it is meant once, while tracing"
 
 def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call it now, and refuse what would be lost by having happened only once."""
+    _check_texts(function, (*args, *kwargs.values()))
     note_call(trace, function, args, kwargs, _name(function))
     if is_meant_once(function):
         unrepeatable(trace, f"`{_name(function)}` is meant once, while tracing")
@@ -169,6 +171,15 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
     return result
 
 
+def _check_texts(function: object, given: tuple[Any, ...]) -> None:
+    """The text of a run-time value goes where people read it: what is printed, logged or raised."""
+    text = next((value for value in given if type(value) is DynamicText), None)
+    if text is None or function is print or (isinstance(function, type) and issubclass(function, BaseException)):
+        return
+    if effects.reaches(function) != effects.LOG:
+        raise text.refusal
+
+
 def _shares_memory(result: object, function: object, args: tuple[Any, ...]) -> bool:
     """Whether a new object is another view of memory that was there before."""
     kind = type(result)
@@ -187,6 +198,8 @@ def native_operation(trace: Trace, function: Callable[[Any, Any], Any], left: ob
 
 def _is_harmless(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call is known to be pure, with arguments that run no code of the user's."""
+    if effects.asks_logger(function):
+        return True
     if not effects.is_pure(function) and not only_fills_fields(function, args):
         return False
     return all(map(_is_inert, args)) and all(map(_is_inert, kwargs.values()))

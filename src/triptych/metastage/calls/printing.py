@@ -9,6 +9,7 @@ from typing import Any
 from triptych.metastage.trace.errors import PrintFormatError
 from triptych.metastage.trace.trace import Trace, active, place
 from triptych.metastage.values.aggregates import describe
+from triptych.metastage.values.dynamic_text import DynamicText
 from triptych.metastage.values.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.values.scalars import Numeric, as_number, materialize
 
@@ -29,6 +30,8 @@ def register_printed(cls: type, parts: Callable[[Any], Sequence[Any]]) -> None:
 
 def printf(template: object, *args: object) -> None:
     """Print at run time. `printf("%d %f\\n", i, x)`, `printf("{} {}", i, x)` (adds a newline), or just values."""
+    if type(template) is DynamicText:
+        raise template.refusal
     if not isinstance(template, str):
         args, template = (template, *args), " ".join(["{}"] * (1 + len(args)))
     trace = active()

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from triptych.hooks import UNDEFINED
+from triptych.hooks import UNDEFINED, PythonHooks
 from triptych.metastage.control_flow.join_plans import same
 from triptych.metastage.control_flow.object_joins import Merged, merged_among
 from triptych.metastage.trace.effects import is_pure
@@ -18,6 +18,7 @@ from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.trace.user_code import is_own
 from triptych.metastage.values.aggregates import describe, take_apart
 from triptych.metastage.values.binding_time import is_dynamic
+from triptych.metastage.values.dynamic_text import DynamicText
 from triptych.metastage.values.scalars import Boolean, Numeric
 
 _ASKING: frozenset[Any] = frozenset({dict, frozenset, hash, id, set, operator.eq, operator.ne, operator.contains})
@@ -170,7 +171,7 @@ PYTHON_TYPES = (
 
 def involves_dynamic(value: object) -> bool:
     """Whether a value is, or is made of, something that only the run knows."""
-    if is_dynamic(value) or hasattr(type(value), "__as_number__"):
+    if is_dynamic(value) or hasattr(type(value), "__as_number__") or type(value) is DynamicText:
         return True
     # A layout shows itself, with `?` for what it does not know.
     parts = None if is_own(type(value)) else take_apart(value)
@@ -233,14 +234,27 @@ def _python_type(use: str, found: str, asked: str) -> StaticRequiredError:
 def check_shown(value: object, use: str) -> Any:
     """`value`, which becomes text now; a run-time value has none yet."""
     if involves_dynamic(value):
-        raise StaticRequiredError(
-            f"a run-time value in {use}",
-            span=place(),
-            found=f"{describe(value)}, whose text would be `?`, whatever it is at run time",
-            expected="values that are known while the function is traced",
-            instead='`tt.printf("{}", x)` to print it; in `print(f"...")`, `raise` and `assert` it shows itself as `?`',
-        )
+        raise _no_text(value, use)
     return value
+
+
+def dynamic_text(value: object, conversion: str, spec: str) -> DynamicText | None:
+    """What an f-string makes of a value that only the run knows; None of any other."""
+    if not involves_dynamic(value):
+        return None
+    return DynamicText(PythonHooks().formatted(value, conversion, spec), _no_text(value, "an f-string"))
+
+
+def _no_text(value: object, use: str) -> StaticRequiredError:
+    if isinstance(value, DynamicText):
+        return value.refusal
+    return StaticRequiredError(
+        f"a run-time value in {use}",
+        span=place(),
+        found=f"{describe(value)}, whose text would be `?`, whatever it is at run time",
+        expected="values that are known while the function is traced",
+        instead='`tt.printf("{}", x)` to print it; what is printed, logged, raised or asserted shows it as `?`',
+    )
 
 
 def shown_by(name: str) -> Callable[..., Any]:

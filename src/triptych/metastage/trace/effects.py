@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import BuiltinFunctionType, MethodDescriptorType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
 PURE_MODULES = frozenset({"math", "cmath", "_operator", "operator", "itertools", "_struct", "unicodedata", "keyword"})
@@ -51,13 +51,14 @@ LAZY = (
 """Builtins that take an iterator without advancing it."""
 
 _CLOCKS = "a clock"
+LOG = "a log"
 _CHANCE = "random numbers"
 _WORLD: dict[str, str] = {
     **dict.fromkeys(("os", "posix", "nt", "shutil", "tempfile", "glob", "fcntl", "mmap"), "the file system or process"),
     **dict.fromkeys(("subprocess", "multiprocessing", "concurrent", "threading", "_thread"), "processes or threads"),
     **dict.fromkeys(("signal", "_signal", "atexit", "faulthandler", "gc", "resource"), "the process"),
     **dict.fromkeys(("socket", "_socket", "select", "ssl", "urllib", "http", "asyncio", "_asyncio"), "the network"),
-    **dict.fromkeys(("logging", "warnings", "_warnings", "traceback", "syslog"), "a log"),
+    **dict.fromkeys(("logging", "warnings", "_warnings", "traceback", "syslog"), LOG),
     **dict.fromkeys(("time", "sched"), _CLOCKS),
     **dict.fromkeys(("random", "_random", "secrets", "numpy.random", "torch.random"), _CHANCE),
     **dict.fromkeys(("sqlite3", "_sqlite3", "dbm", "shelve", "webbrowser", "ctypes", "_ctypes"), "the world outside"),
@@ -67,6 +68,8 @@ _HARMLESS = frozenset(
     | {"isEnabledFor", "getEffectiveLevel", "struct_time", "get_native_id", "fsencode", "fsdecode", "strerror"}
 )
 """Functions of those modules that change nothing and answer alike as long as the process is the same."""
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "exception": 40, "critical": 50}
 
 _NAMED: dict[Any, str] = {
     builtins.input: "the terminal",
@@ -113,6 +116,22 @@ def reaches(function: object) -> str:
         return _CHANCE
     parts = module.split(".")
     return next((_WORLD[known] for end in (2, 1) if (known := ".".join(parts[:end])) in _WORLD), "")
+
+
+def asks_logger(function: object) -> bool:
+    """Whether a call asks a logger for its level: the answer is kept in a cache that is nobody else's business."""
+    if not isinstance(function, FunctionType) or function.__module__ != "logging":
+        return False
+    return function.__qualname__ in ("Logger.isEnabledFor", "Logger.getEffectiveLevel")
+
+
+def log_level(function: FunctionType, args: tuple[Any, ...]) -> int | None:
+    """At what level a call of `Logger.info` and its like writes; None of any other function."""
+    owner, _, name = function.__qualname__.partition(".")
+    if function.__module__ != "logging" or owner != "Logger":
+        return None
+    level = args[1] if name == "log" and len(args) > 1 else _LEVELS.get(name)
+    return level if isinstance(level, int) else None
 
 
 def freezes(function: object) -> str:
