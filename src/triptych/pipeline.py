@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from triptych.cute.pipeline.copy_pipelines import PipelineCpAsync, PipelineTmaStore
+from triptych.cute.pipeline.launch_control import PipelineClcFetchAsync
 from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync
 from triptych.cute.pipeline.mbarrier_ring import pipeline_init_arrive, pipeline_init_wait
 from triptych.cute.pipeline.order import NamedBarrier, PipelineOrder, arrive, arrive_and_wait, sync
@@ -18,6 +19,7 @@ __all__ = [
     "CooperativeGroup",
     "NamedBarrier",
     "PipelineAsync",
+    "PipelineClcFetchAsync",
     "PipelineConsumer",
     "PipelineCpAsync",
     "PipelineOrder",

@@ -97,3 +97,19 @@ def test_stores(shape: str, repeat: int, count: int, unpacks: bool) -> None:
     )
     form = ".unpack::16b" if unpacks else ""
     assert instructions(body) == [f"tcgen05.st.sync.aligned.{shape}.x{repeat}{form}.b32"]
+
+
+def test_launch_control() -> None:
+    body = """
+    "tile.clc_try_cancel"(%s, %s) : (!llvm.ptr<3>, !llvm.ptr<3>) -> ()
+    %given, %x, %y, %z = "tile.clc_query"(%s) : (!llvm.ptr<3>) -> (i1, i32, i32, i32)
+    %chosen = arith.select %given, %x, %y : i32
+    llvm.store %chosen, %p : i32, !llvm.ptr<1>
+    """
+    text = compiled(body, "sm_100a").views["ptx"]()
+    assert re.findall(r"clusterlaunchcontrol\.[\w.:]+", text) == [
+        "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128",
+        "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128",
+        "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128",
+        "clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128",
+    ]

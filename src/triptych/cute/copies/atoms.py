@@ -44,14 +44,16 @@ class CopyOperands:
     map: Any = None
     """A tensor map in memory, in the place of the atom's own."""
     cache_policy: Any = None
+    counter: Any = None
+    """The mbarrier of a store into another block."""
 
     def given(self) -> list[str]:
         """The keywords of `cute.copy` that are not left out."""
-        names = zip(_KEYWORDS, (self.barrier, self.blocks, self.map, self.cache_policy), strict=True)
+        names = zip(_KEYWORDS, (self.barrier, self.blocks, self.map, self.cache_policy, self.counter), strict=True)
         return [name for name, value in names if value is not None]
 
 
-_KEYWORDS = ("tma_bar_ptr", "mcast_mask", "tma_desc_ptr", "cache_policy")
+_KEYWORDS = ("tma_bar_ptr", "mcast_mask", "tma_desc_ptr", "cache_policy", "mbar_ptr")
 
 
 class CopyOperation(Operation, ABC):

@@ -114,6 +114,7 @@ def copy(
     mcast_mask: Numeric | int | None = None,
     tma_desc_ptr: Pointer | None = None,
     cache_policy: int | None = None,
+    mbar_ptr: Pointer | None = None,
     loc: object = None,
     ip: object = None,
 ) -> None:
@@ -125,10 +126,10 @@ def copy(
 
     TMA copies are issued warp-uniformly: all lanes call, one lane issues. A load counts its bytes on the mbarrier
     `tma_bar_ptr`, and with `mcast_mask` in every block of the cluster whose bit is set; `tma_desc_ptr` is a tensor map
-    in memory, used in the place of the atom's own.
+    in memory, used in the place of the atom's own. A store into another block counts its bytes on `mbar_ptr` there.
     """
     used = atom.atom if isinstance(atom, TiledCopy) else atom
-    operands = CopyOperands(tma_bar_ptr, mcast_mask, tma_desc_ptr, cache_policy)
+    operands = CopyOperands(tma_bar_ptr, mcast_mask, tma_desc_ptr, cache_policy, mbar_ptr)
     if used.op.emit_whole(used, src, dst, operands):
         return
     if operands.given():

@@ -66,6 +66,12 @@ than `%d`. A commit arrives on the mbarrier, or with `multicast` on that of ever
 are of whole warps: columns for the block, whose address is written to a word of shared memory; columns given back; no
 more allocations. Registers are words of 32 bits, distributed as `shape` says; a load has come, or a store is done,
 when it was waited for. A fence orders what is done with tensor memory before, or after, a thread meets others.
+
+    tile.clc_try_cancel %response, %mbarrier
+    %given, %x, %y, %z = tile.clc_query %response
+
+take a cluster of the grid that has not begun, which then never begins by itself: 16 bytes are written in every block of
+the cluster, and complete on its mbarrier; and read them: whether a cluster was given, and the index of its first block.
 """
 
 from __future__ import annotations
@@ -79,6 +85,7 @@ from triptych.kernel_ir.dialects.opdef import (
     ASYNC_TRANSFER,
     AWAITS,
     COUNTED,
+    LOADS,
     ONCE,
     STORES,
     Accumulation,
@@ -256,3 +263,13 @@ TMEM_WAIT = _op(
     says="waits for loads or stores of tensor memory",
 )
 TMEM_FENCE = _op("tmem_fence", attributes=(one_of("kind", "before", "after"),), traits=COUNTED)
+
+# cluster launch control -----------------------------------------------------------------------------------------------
+CLC_TRY_CANCEL = _op(
+    "clc_try_cancel",
+    operands=(_SHARED, _SHARED),
+    traits=ASYNC_TRANSFER,
+    leaves_block=lambda _: True,
+    says="asks for another cluster",
+)
+CLC_QUERY = _op("clc_query", operands=(_SHARED,), results=("i1", "i32", "i32", "i32"), traits=LOADS)

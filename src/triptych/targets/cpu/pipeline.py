@@ -19,6 +19,7 @@ from triptych.support.forking import import_late
 from triptych.targets.cpu.blocks.vectorize_kernels import vectorize_kernels
 from triptych.targets.cpu.calling.entry import check_signature, write_entry
 from triptych.targets.cpu.debugger.lower_stops import STOPS, lower_stops
+from triptych.targets.cpu.emit.launch_control import RESPONSES, lower_launch_responses
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
 from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
 from triptych.targets.cpu.passes.lower_assert import lower_assert
@@ -102,6 +103,13 @@ PIPELINE = (
         inline_async_copies,
         COPIES,
         ACCESSES | LOOPS_OF_HOSTS,
+    ),
+    PassSpec(
+        "lower-launch-responses",
+        "A CPU writes an answer in words.",
+        lower_launch_responses,
+        RESPONSES,
+        ACCESSES,
     ),
     PassSpec(
         "lower-tensor-maps",

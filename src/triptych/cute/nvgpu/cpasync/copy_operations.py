@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperands, CopyOperation
-from triptych.cute.copies.instructions import copy_asynchronously
+from triptych.cute.copies.instructions import copy_asynchronously, require_memory
 from triptych.cute.copies.tma_atoms import TmaAtom
 from triptych.cute.copies.tma_copies import emit_tma_load, emit_tma_prefetch, emit_tma_store
+from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.hints import LoadCacheMode
+from triptych.cute.memory.pointers import Pointer
 from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.tensors.reduction import ReductionOp
 from triptych.cute.tensors.tensor import Tensor
-from triptych.cute.tracing.errors import CopyInstructionError
+from triptych.cute.tracing.device import device_trace
+from triptych.cute.tracing.errors import CopyInstructionError, CopyMemoryError
+from triptych.kernel_ir.dialects.simt import STORE_ASYNC
+from triptych.layout import size
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import BFloat16, Float16, Float32, Int32, Int64, Numeric, Uint32, Uint64
 from triptych.support.dataclass import dataclass
@@ -152,6 +159,33 @@ class CopyReduceBulkTensorTileS2GOp(TmaOperation):
         """One reduction for each box."""
         emit_tma_store(_tma_atom(self, atom), src, dst, operands, self.reduction_kind.value)
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class CopyDsmemStoreOp(CopyOperation):
+    """Registers stored into the shared memory of another block, each counted on an mbarrier of that block."""
+
+    def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
+        """One store for each element."""
+        require_memory(atom, "destination", dst, AddressSpace.dsmem)
+        counter = operands.counter
+        if not isinstance(counter, Pointer) or counter.memspace is not AddressSpace.dsmem:
+            raise CopyMemoryError(
+                "a store into another block counts its bytes on an mbarrier of that block",
+                span=place(),
+                found="no mbar_ptr" if counter is None else f"mbar_ptr={counter}",
+                expected="mbar_ptr=cute.arch.map_dsmem_ptr(barrier, rank)",
+            )
+        trace = device_trace()
+        count: Any = size(src.layout)
+        for index in range(count):
+            there = (dst.pointer + dst.offset(index)).ir_value()
+            trace.operation(STORE_ASYNC, (there, src[index].ir_value(), counter.ir_value()))
+        return True
+
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """Emitted as a whole."""
+        raise AssertionError("stores into other blocks are emitted as a whole")
 
 
 def _is_pair(group: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from triptych.cute.arch.warp import elect_one
@@ -24,11 +25,31 @@ from triptych.kernel_ir.dialects.tile import (
     TENSORMAP_RELEASE,
     TENSORMAP_REPLACE,
 )
-from triptych.layout import AnyLayout, IntTuple, Layout, Tile, is_congruent, size
+from triptych.layout import AnyLayout, IntTuple, Layout, Tile, is_congruent, rank, select, size
 from triptych.layout.composed import on_outer
 from triptych.layout.layout import from_modes
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric, Uint8
+from triptych.support.dataclass import dataclass
+
+
+@dataclass(frozen=True)
+class TmaInfo:
+    """A TMA copy with its tensor of coordinates and the layout of shared memory; unpacked, the first two."""
+
+    atom: TmaAtom
+    tma_tensor: Tensor
+    smem_layout: AnyLayout
+    """As it was given, with all its stages."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.atom, self.tma_tensor))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Any:
+        return (self.atom, self.tma_tensor)[index]
 
 
 def make_tiled_tma_atom(
@@ -41,7 +62,7 @@ def make_tiled_tma_atom(
     internal_type: type[Numeric] | None = None,
     loc: object = None,
     ip: object = None,
-) -> tuple[TmaAtom, Tensor]:
+) -> TmaInfo:
     """The copy of tiles that `cta_tiler` takes of a tensor, from or to shared memory of a layout; in host code.
 
     The second result has the shape of the tensor, and coordinates as elements: it is tiled and partitioned in the place
@@ -62,7 +83,10 @@ def make_tiled_tma_atom(
             expected="1, or CopyBulkTensorTileG2SMulticastOp",
         )
     op.check_type(internal_type or gmem_tensor.pointer.dtype)
-    return make_tma_atom(op, gmem_tensor, smem_layout, cta_tiler, num_multicast, internal_type)
+    stage = smem_layout
+    if rank(smem_layout) == rank(cta_tiler) + 1:
+        stage = on_outer(smem_layout, lambda plain: select(plain, mode=list(range(rank(cta_tiler)))))
+    return TmaInfo(*make_tma_atom(op, gmem_tensor, stage, cta_tiler, num_multicast, internal_type), smem_layout)
 
 
 def make_tiled_tma_atom_A(
@@ -76,7 +100,7 @@ def make_tiled_tma_atom_A(
     internal_type: type[Numeric] | None = None,
     loc: object = None,
     ip: object = None,
-) -> tuple[TmaAtom, Tensor]:
+) -> TmaInfo:
     """The copy of what a CTA has of operand A of an MMA: `smem_layout` is ((m, k), m tiles, k tiles)."""
     shares = _along(cluster_shape_vmnk, 2)
     return _of_operand(op, gmem_tensor, smem_layout, shares, internal_type)
@@ -93,7 +117,7 @@ def make_tiled_tma_atom_B(
     internal_type: type[Numeric] | None = None,
     loc: object = None,
     ip: object = None,
-) -> tuple[TmaAtom, Tensor]:
+) -> TmaInfo:
     """The copy of what a CTA has of operand B of an MMA: `smem_layout` is ((n, k), n tiles, k tiles)."""
     shares = _along(cluster_shape_vmnk, 1)
     return _of_operand(op, gmem_tensor, smem_layout, shares, internal_type)
@@ -107,11 +131,13 @@ def _along(cluster: IntTuple | None, mode: int) -> int:
 
 def _of_operand(
     op: TmaOperation, tensor: Tensor, smem_layout: AnyLayout, shares: int, internal_type: type[Numeric] | None
-) -> tuple[TmaAtom, Tensor]:
+) -> TmaInfo:
     """By the tile (rows, k) that a layout of whole instructions makes together."""
     tile = on_outer(smem_layout, lambda plain: from_modes((_both(plain[0][0], plain[1]), _both(plain[0][1], plain[2]))))
     tiler: Any = tuple(size(tile, [mode]) for mode in range(2))
-    return make_tiled_tma_atom(op, tensor, tile, tiler, shares if op.shares_boxes else 1, internal_type=internal_type)
+    multicast = shares if op.shares_boxes else 1
+    made = make_tiled_tma_atom(op, tensor, tile, tiler, multicast, internal_type=internal_type)
+    return TmaInfo(made.atom, made.tma_tensor, smem_layout)
 
 
 def _both(inner: Layout, outer: Layout) -> Layout:

@@ -20,6 +20,7 @@ from triptych.kernel_ir.analysis.spin_loops import spins
 from triptych.kernel_ir.dialects.kernel_attributes import barrier_names, device_of
 from triptych.kernel_ir.dialects.kernel_operations import body, contains, traits, walk
 from triptych.kernel_ir.dialects.simt import MBARRIER_INIT
+from triptych.kernel_ir.dialects.tile import CLC_TRY_CANCEL
 from triptych.targets.cpu.abi.abi import (
     KERNEL_STUCK,
     KERNEL_WAITING,
@@ -32,7 +33,7 @@ from triptych.targets.cpu.abi.abi import (
 from triptych.targets.cpu.abi.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
 from triptych.targets.cpu.blocks.warp_coroutine import WarpCoroutine
 from triptych.targets.cpu.emit.async_queue import AsyncQueue
-from triptych.targets.cpu.emit.barrier_state import LIVE_WARPS, PROGRESS, TENSOR_MEMORY, loop, when
+from triptych.targets.cpu.emit.barrier_state import LAUNCH_RECORD, LIVE_WARPS, PROGRESS, TENSOR_MEMORY, loop, when
 from triptych.targets.cpu.emit.clusters import ClusterStates, words_of_block
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame, turn
@@ -81,8 +82,12 @@ class CoroutineKernel:
             require_one_group(self._kernel)
             tensor_memory = frame.memory.allocate(code.type("i8"), TENSOR_BYTES * frame.blocks)
 
+        asks_for_clusters = contains(self._kernel, frozenset({CLC_TRY_CANCEL}))
+
         def run(first: LaunchCoordinates) -> None:
             states.reset()
+            if asks_for_clusters:
+                states.give(LAUNCH_RECORD, launch, 0)
             if tensor_memory is not None:
                 states.give(TENSOR_MEMORY, tensor_memory, TENSOR_BYTES)
             if queue is not None:

@@ -8,7 +8,7 @@ from triptych.kernel_ir.dialects.check import CHECK_STOP, CHECKS_ATTRIBUTE
 from triptych.kernel_ir.dialects.kernel_attributes import device_of
 from triptych.kernel_ir.dialects.kernel_operations import contains, reaches_other_blocks, traits, walk
 from triptych.support.forking import import_late
-from triptych.targets.cpu.abi.abi import BLOCK_MEMORY_DECLARATION, KERNEL_WAITING_DECLARATION
+from triptych.targets.cpu.abi.abi import BLOCK_MEMORY_DECLARATION, KERNEL_WAITING_DECLARATION, TAKE_CLUSTER_DECLARATION
 from triptych.targets.cpu.abi.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.abi.system import CLOCK
 from triptych.targets.cpu.blocks.barrier_regions import NeedsCoroutines
@@ -27,7 +27,7 @@ func.func private @{POLL_REQUEST}()
 func.func private @{SUSPEND_REQUEST}()
 func.func private @{LAUNCH_REQUEST}() -> !llvm.ptr
 func.func private @{CLOCK}(i32, !llvm.ptr) -> i32
-{BLOCK_MEMORY_DECLARATION}{KERNEL_WAITING_DECLARATION}"""
+{BLOCK_MEMORY_DECLARATION}{KERNEL_WAITING_DECLARATION}{TAKE_CLUSTER_DECLARATION}"""
 
 
 def vectorize_kernels(module: Module) -> None:

@@ -26,7 +26,9 @@ QUEUE = CONTEXT_BYTES + 2
 """Two words: the address of the queue of operations that are done later, in kernels that have one."""
 SHADOW = QUEUE + 2
 """Two words: where it is kept who wrote which bytes of shared memory, in checking builds."""
-TENSOR_MEMORY = SHADOW + 2
+LAUNCH_RECORD = SHADOW + 2
+"""Two words: the launch, in kernels that ask it for further clusters."""
+TENSOR_MEMORY = LAUNCH_RECORD + 2
 """Two words: the address of tensor memory, in kernels that have it; then which columns are taken, and of how many the
 last allocation was, or that there are no more; then a word for each 32 columns with which an allocation begins."""
 TENSOR_USED, TENSOR_LAST, TENSOR_OWNERS = (TENSOR_MEMORY + i for i in range(2, 5))

@@ -49,14 +49,14 @@ class ClusterUnit:
         self, code: LaneBuilder, state: State, position: LaunchCoordinates, extents: tuple[int, int, int], words: int
     ) -> None:
         self._code, self._state, self._position = code, state, position
-        self._extents, self._words = extents, words
+        self.extents, self._words = extents, words
         self.blocks = prod(extents)
 
     def rank(self) -> Value:
         """The block's own number in the cluster (i32): along x first."""
         code = self._code
         rank = code.constant(0, "i32")
-        for place, extent in reversed(list(zip(self._position.block_ids, self._extents, strict=True))):
+        for place, extent in reversed(list(zip(self._position.block_ids, self.extents, strict=True))):
             size = code.constant(extent, "i32")
             within = code.value("arith.remui", (place, size), "i32")
             rank = code.value("arith.addi", (code.value("arith.muli", (rank, size), "i32"), within), "i32")

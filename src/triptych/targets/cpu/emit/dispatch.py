@@ -24,6 +24,7 @@ from triptych.targets.cpu.emit import (
     clusters,
     collectives,
     control_flow,
+    launch_control,
     matrix_moves,
     mbarriers,
     memory,
@@ -176,6 +177,7 @@ _HANDLERS = {
     **thread_vectors.HANDLERS,
     **wgmma.HANDLERS,
     **umma.HANDLERS,
+    **launch_control.HANDLERS,
     CHECK_ADDRESS: address,
     CHECK_STOP: stop,
 }

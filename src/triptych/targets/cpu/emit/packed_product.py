@@ -28,8 +28,8 @@ table, and the two distances inside a slice."""
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
-    """The type of a factor and how it lies: K- or MN-major under a swizzle, or (None) in registers."""
+class TileOperand:
+    """The type of a operand and how it lies: K- or MN-major under a swizzle, or (None) in registers."""
 
     kind: str
     major: int | None
@@ -63,7 +63,9 @@ class Factor:
 class PackedProduct:
     """The lines of a function that multiplies one tile; %k_count is all of k, %left and %right are packed factors."""
 
-    def __init__(self, a: Factor, b: Factor, accumulator: str, groups: int, together: int, *, in_order: bool) -> None:
+    def __init__(
+        self, a: TileOperand, b: TileOperand, accumulator: str, groups: int, together: int, *, in_order: bool
+    ) -> None:
         self._a, self._b, self._accumulator = a, b, accumulator
         self._whole = accumulator == "s32"
         self._kind = "i32" if self._whole else "f32"
@@ -119,21 +121,21 @@ class PackedProduct:
         lines.add(f"%memory = llvm.ptrtoint %{name} : !llvm.ptr to i64")
         lines.add("%start = arith.addi %memory, %entry_w : i64")
 
-    def _chunk_at(self, factor: Factor, address: str, half: str | None = None) -> str:
+    def _chunk_at(self, operand: TileOperand, address: str, half: str | None = None) -> str:
         """Load 16 bytes through the swizzle, or eight elements of a byte, the first or the last half of them."""
         lines = self._lines
-        if factor.swizzle:
+        if operand.swizzle:
             line = lines.value(f"arith.shrui {address}, %c7 : i64")
-            mask = lines.value(f"arith.constant {(1 << factor.swizzle) - 1} : i64")
+            mask = lines.value(f"arith.constant {(1 << operand.swizzle) - 1} : i64")
             inside = lines.value(f"arith.andi {line}, {mask} : i64")
             moved = lines.value(f"arith.shli {inside}, %c4 : i64")
             address = lines.value(f"arith.xori {address}, {moved} : i64")
         pointer = lines.value(f"llvm.inttoptr {address} : i64 to !llvm.ptr")
-        count, alignment = factor.chunk, CHUNK_BYTES
+        count, alignment = operand.chunk, CHUNK_BYTES
         if half is not None:
             count, alignment = count // 2, alignment // 2
             pointer = lines.moved(pointer, lines.value(f"arith.muli {half}, %c8 : i64"), "i8")
-        kind = f"vector<{count}x{stored_type(factor.kind)}>"
+        kind = f"vector<{count}x{stored_type(operand.kind)}>"
         return lines.value(f"llvm.load {pointer} {{alignment = {alignment} : i64}} : !llvm.ptr -> {kind}")
 
     def _pack_rows(self) -> None:
@@ -162,8 +164,8 @@ class PackedProduct:
                 for i, column in enumerate(self._transposed(picked)):
                     self._store_left(lines.plus("%first_k", a.chunk * chunk + 4 * part + i), "%w", column)
 
-    def _next_chunk(self, name: str, factor: Factor) -> str:
-        return self._lines.value(f"arith.constant {CHUNK_BYTES} : i64") if factor.swizzle else f"%{name}_leading"
+    def _next_chunk(self, name: str, operand: TileOperand) -> str:
+        return self._lines.value(f"arith.constant {CHUNK_BYTES} : i64") if operand.swizzle else f"%{name}_leading"
 
     def _joined(self, rows: Sequence[str], count: int, kind: str) -> str:
         """Vectors one after the other."""
@@ -173,11 +175,11 @@ class PackedProduct:
             count *= 2
         return rows[0]
 
-    def _picked(self, quad: str, places: Sequence[int], factor: Factor) -> str:
+    def _picked(self, quad: str, places: Sequence[int], operand: TileOperand) -> str:
         """16 elements, in the type that is computed in."""
-        lines, kind = self._lines, stored_type(factor.kind)
-        one = lines.shuffle(quad, quad, places, 4 * factor.chunk, kind)
-        return lines.convert(converted, one, factor.kind, LANES)
+        lines, kind = self._lines, stored_type(operand.kind)
+        one = lines.shuffle(quad, quad, places, 4 * operand.chunk, kind)
+        return lines.convert(converted, one, operand.kind, LANES)
 
     def _pack_columns(self) -> None:
         """16 rows that are neighbours, for each k of a slice."""
@@ -196,27 +198,27 @@ class PackedProduct:
             found = lines.convert(converted, rows, a.kind, LANES)
             self._store_left(lines.value("arith.addi %first_k, %k : i64"), "%w", found)
 
-    def _column_start(self, name: str, factor: Factor) -> str:
+    def _column_start(self, name: str, operand: TileOperand) -> str:
         """Where column %k of an MN-major slice begins."""
         lines = self._lines
-        far = f"%{name}_stride" if factor.swizzle else f"%{name}_leading"
+        far = f"%{name}_stride" if operand.swizzle else f"%{name}_leading"
         line = lines.value("arith.andi %k, %c7 : i64")
-        size = lines.value(f"arith.constant {factor.row_bytes} : i64")
+        size = lines.value(f"arith.constant {operand.row_bytes} : i64")
         inside = lines.value(f"arith.muli {line}, {size} : i64")
         eighth = lines.value("arith.shrui %k, %c3 : i64")
         outside = lines.value(f"arith.muli {eighth}, {far} : i64")
         start = lines.value(f"arith.addi %start, {inside} : i64")
         return lines.value(f"arith.addi {start}, {outside} : i64")
 
-    def _at_chunk(self, name: str, factor: Factor, column: str, number: str) -> str:
+    def _at_chunk(self, name: str, operand: TileOperand, column: str, number: str) -> str:
         """Where a chunk of rows (its number) of a column lies."""
         lines = self._lines
-        if factor.swizzle == 0:
+        if operand.swizzle == 0:
             return lines.value(
                 f"arith.addi {column}, {lines.value(f'arith.muli {number}, %{name}_stride : i64')} : i64"
             )
-        bits = lines.value(f"arith.constant {factor.swizzle} : i64")
-        mask = lines.value(f"arith.constant {(1 << factor.swizzle) - 1} : i64")
+        bits = lines.value(f"arith.constant {operand.swizzle} : i64")
+        mask = lines.value(f"arith.constant {(1 << operand.swizzle) - 1} : i64")
         inside = lines.value(f"arith.andi {number}, {mask} : i64")
         inside = lines.value(f"arith.shli {inside}, %c4 : i64")
         atom = lines.value(f"arith.shrui {number}, {bits} : i64")

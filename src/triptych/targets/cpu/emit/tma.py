@@ -65,7 +65,7 @@ def load(warp: Warp, operation: Operation) -> None:
         else:
             into(shared, barrier)
 
-    _each_lane(warp, operation, once)
+    each_lane(warp, operation, once)
 
 
 def store(warp: Warp, operation: Operation) -> None:
@@ -79,7 +79,7 @@ def store(warp: Warp, operation: Operation) -> None:
             warp.arrays.observer.begins(warp, operation, lane, low, size)
         defer(warp, STORES, given, stored)
 
-    _each_lane(warp, operation, once)
+    each_lane(warp, operation, once)
 
 
 def _ranges(
@@ -108,7 +108,7 @@ def replace_map(warp: Warp, operation: Operation) -> None:
         used, base, *numbers = given
         write_map(warp.code, used, base, numbers)
 
-    _each_lane(warp, operation, once)
+    each_lane(warp, operation, once)
 
 
 def publish_map(warp: Warp, operation: Operation) -> None:
@@ -119,7 +119,7 @@ def publish_map(warp: Warp, operation: Operation) -> None:
         kind = f"vector<{TENSOR_MAP_BYTES // 4}xi32>"
         warp.code.store(warp.code.load(source, kind, 8), target, 8)
 
-    _each_lane(warp, operation, once)
+    each_lane(warp, operation, once)
 
 
 def write_map(code: LaneBuilder, place: Value, base: Value, numbers: Sequence[Value]) -> None:
@@ -139,7 +139,7 @@ def write_box(code: LaneBuilder, place: Value, box: Sequence[int], element_bytes
         code.store(code.constant(number, "i64"), code.offset(place, word, "i64"), 8)
 
 
-def _each_lane(warp: Warp, operation: Operation, act: Callable[[list[Value], Value], None]) -> None:
+def each_lane(warp: Warp, operation: Operation, act: Callable[[list[Value], Value], None]) -> None:
     """With the operands of the lane, and its number (i32)."""
     kinds = [plain_pointer(operand.type) for operand in operation.operands]
 

@@ -157,6 +157,7 @@ class ClusterInfo(Protocol):
     """The blocks of a cluster that have to do with each other."""
 
     blocks: int
+    extents: tuple[int, int, int]
 
     def rank(self) -> Value: ...
 

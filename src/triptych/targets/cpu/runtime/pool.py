@@ -38,6 +38,7 @@ from triptych.targets.cpu.abi.abi import (
     KERNEL_WRITE,
     LAUNCH,
     POLL,
+    TAKE_CLUSTER,
     LaunchRecord,
 )
 from triptych.targets.cpu.abi.system import system
@@ -201,7 +202,8 @@ def _is_shared(line: str) -> bool:
 _STACK = 1 << 20
 """Bytes of a worker's stack. What is large in a block lies in the thread's arena (`pool_memory_code`)."""
 _OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, getattr(signal, "SIGBUS", signal.SIGSEGV)}
-_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_STUCK, KERNEL_WAITING, KERNEL_WRITE, KERNEL_STOP, BLOCK_MEMORY)
+_FROM_KERNELS = (KERNEL_FAULT, KERNEL_STUCK, KERNEL_WAITING, KERNEL_WRITE, KERNEL_STOP, BLOCK_MEMORY, TAKE_CLUSTER)
+_EXPORTS = (LAUNCH, POLL, *_FROM_KERNELS)
 
 
 _KEY_TYPES = {"i32": ctypes.c_uint32, "i64": ctypes.c_uint64}

@@ -77,6 +77,7 @@ begin:
   %single = icmp eq i64 %total, 1
   br i1 %single, label %one, label %several
 one:
+  store i64 1, ptr %next_place
   call void %chunk(ptr %packed, i64 0, i64 1, ptr %launch)
   br label %finish
 several:
@@ -195,6 +196,36 @@ leave:
   ret void
 }
 
+; For a kernel: the number of the next cluster of the order, or -1.
+define i64 @triptych_take_cluster(ptr %launch) noinline {
+entry:
+  %total_place = getelementptr %launch, ptr %launch, i64 0, i32 2
+  %total = load i64, ptr %total_place
+  %next_place = getelementptr %launch, ptr %launch, i64 0, i32 13
+  %place = atomicrmw add ptr %next_place, i64 1 monotonic
+  %some = icmp slt i64 %place, %total
+  %number = call i64 @block_at(ptr %launch, i64 %place)
+  %given = select i1 %some, i64 %number, i64 -1
+  ret i64 %given
+}
+
+; The number of the block at a place of the order.
+define internal i64 @block_at(ptr %launch, i64 %place) {
+entry:
+  %total_place = getelementptr %launch, ptr %launch, i64 0, i32 2
+  %total = load i64, ptr %total_place
+  %multiplier = load i64, ptr @multiplier
+  %offset = load i64, ptr @offset
+  %ordered = icmp eq i64 %multiplier, 0
+  %large = icmp sgt i64 %total, 2147483647
+  %as_it_is = or i1 %ordered, %large
+  %product = mul i64 %place, %multiplier
+  %moved = add i64 %product, %offset
+  %other = urem i64 %moved, %total
+  %number = select i1 %as_it_is, i64 %place, i64 %other
+  ret i64 %number
+}
+
 ; The blocks at places begin to end of the order.
 define internal void @run_blocks(ptr %launch, i64 %begin, i64 %end) {
 entry:
@@ -205,7 +236,6 @@ entry:
   %total = load i64, ptr %total_place
   %stopped_place = getelementptr %launch, ptr %launch, i64 0, i32 11
   %multiplier = load i64, ptr @multiplier
-  %offset = load i64, ptr @offset
   %ordered = icmp eq i64 %multiplier, 0
   %large = icmp sgt i64 %total, 2147483647
   %together = or i1 %ordered, %large
@@ -215,9 +245,7 @@ whole:
   ret void
 each:
   %place = phi i64 [ %begin, %entry ], [ %next, %each ]
-  %product = mul i64 %place, %multiplier
-  %moved = add i64 %product, %offset
-  %block = urem i64 %moved, %total
+  %block = call i64 @block_at(ptr %launch, i64 %place)
   %after = add i64 %block, 1
   call void %chunk(ptr %packed, i64 %block, i64 %after, ptr %launch)
   %next = add i64 %place, 1

@@ -229,6 +229,9 @@ INSTRUCTIONS = (
     Instruction(simt.MBARRIER_TEST, _I, "mbarrier.try_wait", since=90),
     Instruction(simt.MBARRIER_FENCE, _I, "fence.mbarrier_init", since=90),
     Instruction(simt.ASYNC_ARRIVE, _I, "cp.async.mbarrier.arrive", since=80),
+    # cluster launch control
+    Instruction(tile.CLC_TRY_CANCEL, _I, "clusterlaunchcontrol.try_cancel", since=100),
+    Instruction(tile.CLC_QUERY, _I, "clusterlaunchcontrol.query_cancel", since=100),
     # TMA copies
     Instruction(tile.TMA_LOAD, _P, "cp.async.bulk.tensor", since=90),
     Instruction(tile.TMA_STORE, _P, "cp.async.bulk.tensor", since=90),

@@ -21,6 +21,8 @@ from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space, pointer
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.tile import (
     CACHE_POLICY,
+    CLC_QUERY,
+    CLC_TRY_CANCEL,
     CTA_PAIR,
     TENSOR_MAP_ARGUMENT,
     TENSOR_MAP_BYTES,
@@ -178,7 +180,26 @@ def _replace(op: Replacement) -> list[Value]:
     return []
 
 
+# cluster launch control -----------------------------------------------------------------------------------------------
+_CLC = "clusterlaunchcontrol"
+
+
+def _try_cancel(op: Replacement) -> list[Value]:
+    intrinsic(op, f"{_CLC}.try_cancel.async.multicast.shared", op.operands)
+    return []
+
+
+def _query(op: Replacement) -> list[Value]:
+    response = op.value("llvm.load", op.operands, "i128", {"alignment": op.builder.integer("i64", 16)})
+    names = ["is_canceled", *(f"get_first_ctaid.{axis}" for axis in "xyz")]
+    kinds = ["i1", "i32", "i32", "i32"]
+    found = [intrinsic(op, f"{_CLC}.query_cancel.{n}", (response,), k) for n, k in zip(names, kinds, strict=True)]
+    return [value for value in found if value is not None]
+
+
 TMA_RULES: dict[str, Rule] = {
+    CLC_TRY_CANCEL: _try_cancel,
+    CLC_QUERY: _query,
     TMA_LOAD: _load,
     TMA_STORE: _store,
     TMA_PREFETCH: _prefetch,
