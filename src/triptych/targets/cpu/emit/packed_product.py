@@ -28,8 +28,8 @@ table, and the two distances inside a slice."""
 
 
 @dataclass(frozen=True, slots=True)
-class TileOperand:
-    """The type of a operand and how it lies: K- or MN-major under a swizzle, or (None) in registers."""
+class Operand:
+    """The type of an operand and how it lies: K- or MN-major under a swizzle, or (None) in registers."""
 
     kind: str
     major: int | None
@@ -63,9 +63,7 @@ class TileOperand:
 class PackedProduct:
     """The lines of a function that multiplies one tile; %k_count is all of k, %left and %right are packed factors."""
 
-    def __init__(
-        self, a: TileOperand, b: TileOperand, accumulator: str, groups: int, together: int, *, in_order: bool
-    ) -> None:
+    def __init__(self, a: Operand, b: Operand, accumulator: str, groups: int, together: int, *, in_order: bool) -> None:
         self._a, self._b, self._accumulator = a, b, accumulator
         self._whole = accumulator == "s32"
         self._kind = "i32" if self._whole else "f32"
@@ -121,7 +119,7 @@ class PackedProduct:
         lines.add(f"%memory = llvm.ptrtoint %{name} : !llvm.ptr to i64")
         lines.add("%start = arith.addi %memory, %entry_w : i64")
 
-    def _chunk_at(self, operand: TileOperand, address: str, half: str | None = None) -> str:
+    def _chunk_at(self, operand: Operand, address: str, half: str | None = None) -> str:
         """Load 16 bytes through the swizzle, or eight elements of a byte, the first or the last half of them."""
         lines = self._lines
         if operand.swizzle:
@@ -164,7 +162,7 @@ class PackedProduct:
                 for i, column in enumerate(self._transposed(picked)):
                     self._store_left(lines.plus("%first_k", a.chunk * chunk + 4 * part + i), "%w", column)
 
-    def _next_chunk(self, name: str, operand: TileOperand) -> str:
+    def _next_chunk(self, name: str, operand: Operand) -> str:
         return self._lines.value(f"arith.constant {CHUNK_BYTES} : i64") if operand.swizzle else f"%{name}_leading"
 
     def _joined(self, rows: Sequence[str], count: int, kind: str) -> str:
@@ -175,7 +173,7 @@ class PackedProduct:
             count *= 2
         return rows[0]
 
-    def _picked(self, quad: str, places: Sequence[int], operand: TileOperand) -> str:
+    def _picked(self, quad: str, places: Sequence[int], operand: Operand) -> str:
         """16 elements, in the type that is computed in."""
         lines, kind = self._lines, stored_type(operand.kind)
         one = lines.shuffle(quad, quad, places, 4 * operand.chunk, kind)
@@ -198,7 +196,7 @@ class PackedProduct:
             found = lines.convert(converted, rows, a.kind, LANES)
             self._store_left(lines.value("arith.addi %first_k, %k : i64"), "%w", found)
 
-    def _column_start(self, name: str, operand: TileOperand) -> str:
+    def _column_start(self, name: str, operand: Operand) -> str:
         """Where column %k of an MN-major slice begins."""
         lines = self._lines
         far = f"%{name}_stride" if operand.swizzle else f"%{name}_leading"
@@ -210,7 +208,7 @@ class PackedProduct:
         start = lines.value(f"arith.addi %start, {inside} : i64")
         return lines.value(f"arith.addi {start}, {outside} : i64")
 
-    def _at_chunk(self, name: str, operand: TileOperand, column: str, number: str) -> str:
+    def _at_chunk(self, name: str, operand: Operand, column: str, number: str) -> str:
         """Where a chunk of rows (its number) of a column lies."""
         lines = self._lines
         if operand.swizzle == 0:

@@ -41,7 +41,7 @@ from triptych.targets.cpu.emit.barrier_state import TENSOR_MEMORY, State
 from triptych.targets.cpu.emit.collectives import no_op, require_whole_warp
 from triptych.targets.cpu.emit.mbarriers import Word
 from triptych.targets.cpu.emit.mma import table
-from triptych.targets.cpu.emit.packed_product import TileOperand
+from triptych.targets.cpu.emit.packed_product import Operand
 from triptych.targets.cpu.emit.tensor_columns import (
     allocate,
     first_lane,
@@ -216,8 +216,7 @@ def _product(warp: Warp, operation: Operation, instruction: Umma, state: State |
     m, n, _ = instruction.shape_mnk
     lies = [SmemOperand(*attributes[f"{name}_operand"]) for name in "ab"]
     left, right = (
-        TileOperand(kind, one.major, one.swizzle)
-        for kind, one in zip((instruction.a, instruction.b), lies, strict=True)
+        Operand(kind, one.major, one.swizzle) for kind, one in zip((instruction.a, instruction.b), lies, strict=True)
     )
     kind = (left, right, instruction.accumulator, m // ctas, 32 if m == LANES // 2 else 16)
     warp.arrays.define(product_function(*kind, has_wide_registers()))

@@ -10,28 +10,26 @@ from functools import cache
 
 from triptych.kernel_ir.dialects.smem_operands import K_MAJOR
 from triptych.kernel_ir.dialects.tensor_memory import LANES as TENSOR_LANES
-from triptych.targets.cpu.emit.packed_product import FOUR, LANES, OF_FACTORS, PackedProduct, TileOperand
+from triptych.targets.cpu.emit.packed_product import FOUR, LANES, OF_FACTORS, Operand, PackedProduct
 
 PARAMETERS = ("%d: !llvm.ptr", "%accumulate: i1", "%blocks: i64", "%depth: i64", *OF_FACTORS)
 """The word of the first row and column; whether to add; N / 8; slices along k."""
 _TOGETHER = 4
 
 
-def function_name(a: TileOperand, b: TileOperand, accumulator: str, rows: int, apart: int) -> str:
+def function_name(a: Operand, b: Operand, accumulator: str, rows: int, apart: int) -> str:
     """The function that multiplies one tile of so many rows, whose groups of 16 are so many lanes apart."""
     return f"umma.{accumulator}.{a.name}.{b.name}.m{rows}.{apart}"
 
 
 @cache
-def product_function(a: TileOperand, b: TileOperand, accumulator: str, rows: int, apart: int, wide: bool) -> str:
+def product_function(a: Operand, b: Operand, accumulator: str, rows: int, apart: int, wide: bool) -> str:
     """The function; `wide` where the machine has registers for 256 sums."""
     return _UmmaProduct(a, b, accumulator, rows // LANES, apart, _TOGETHER if wide else 1).function()
 
 
 class _UmmaProduct(PackedProduct):
-    def __init__(
-        self, a: TileOperand, b: TileOperand, accumulator: str, groups: int, apart: int, together: int
-    ) -> None:
+    def __init__(self, a: Operand, b: Operand, accumulator: str, groups: int, apart: int, together: int) -> None:
         super().__init__(a, b, accumulator, groups, together, in_order=True)
         self._apart = apart
 

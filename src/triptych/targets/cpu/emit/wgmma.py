@@ -22,7 +22,7 @@ from triptych.targets.cpu.emit.async_queue import PRODUCTS, commit_products, def
 from triptych.targets.cpu.emit.barrier_state import CONTEXT_BYTES, PRODUCT_WORDS, PROGRESS, State, when
 from triptych.targets.cpu.emit.collectives import no_op, require, require_whole_warp
 from triptych.targets.cpu.emit.mma import array_of, table, values
-from triptych.targets.cpu.emit.packed_product import TileOperand
+from triptych.targets.cpu.emit.packed_product import Operand
 from triptych.targets.cpu.emit.values import Scalar
 from triptych.targets.cpu.emit.warp import Warp
 from triptych.targets.cpu.emit.wgmma_tiles import function_name, product_function
@@ -193,7 +193,7 @@ def _multiply(warp: Warp, operation: Operation, d: Value, distance: Value, accum
     instruction = WARPGROUP_MMAS[str(attributes["instruction"].value)]
     lies = [list(attributes[f"{name}_operand"]) for name in "ab"]
     kinds = (instruction.a, instruction.b)
-    a, b = (TileOperand(kind, *(one[:2] or (None,))) for kind, one in zip(kinds, lies, strict=True))
+    a, b = (Operand(kind, *(one[:2] or (None,))) for kind, one in zip(kinds, lies, strict=True))
     warp.arrays.define(product_function(a, b, instruction.accumulator, has_wide_registers()))
     tiles, tables = list(attributes["tiles"]), {name: table(warp, list(attributes[name])) for name in "dab"}
     number = partial(code.constant, kind="i64")
@@ -222,7 +222,7 @@ def _state(warp: Warp) -> State:
     return warp.arrays.state
 
 
-def _registers(instruction: WarpgroupMma, a: TileOperand) -> dict[str, int]:
+def _registers(instruction: WarpgroupMma, a: Operand) -> dict[str, int]:
     """Entries of the tables for each tile."""
     d = values(instruction.tv_c) // elements_per_register(instruction.accumulator)
     return {"d": d, "a": 1 if a.major is not None else values(instruction.tv_a) // elements_per_register(a.kind)}

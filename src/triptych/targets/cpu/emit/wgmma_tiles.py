@@ -16,7 +16,7 @@ from triptych.kernel_ir.dialects.mma import WARPGROUP_WARPS, elements_per_regist
 from triptych.kernel_ir.dialects.smem_operands import K_MAJOR
 from triptych.kernel_ir.dialects.tile import WARP_THREADS
 from triptych.targets.cpu.emit.mma import converted, stored_type
-from triptych.targets.cpu.emit.packed_product import FOUR, LANES, OF_FACTORS, PackedProduct, TileOperand
+from triptych.targets.cpu.emit.packed_product import FOUR, LANES, OF_FACTORS, Operand, PackedProduct
 
 PARAMETERS = (
     *("%d: !llvm.ptr", "%distance: i64", "%d_table: !llvm.ptr", "%accumulate: i1", "%blocks: i64", "%depth: i64"),
@@ -26,19 +26,19 @@ PARAMETERS = (
 N / 8; slices along k."""
 
 
-def function_name(a: TileOperand, b: TileOperand, accumulator: str) -> str:
+def function_name(a: Operand, b: Operand, accumulator: str) -> str:
     """The function that multiplies one tile."""
     return f"group_mma.{accumulator}.{a.name}.{b.name}"
 
 
 @cache
-def product_function(a: TileOperand, b: TileOperand, accumulator: str, wide: bool) -> str:
+def product_function(a: Operand, b: Operand, accumulator: str, wide: bool) -> str:
     """The function; `wide` where the machine has registers for 256 sums."""
     return _WgmmaProduct(a, b, accumulator, WARPGROUP_WARPS if wide else 1).function()
 
 
 class _WgmmaProduct(PackedProduct):
-    def __init__(self, a: TileOperand, b: TileOperand, accumulator: str, warps: int) -> None:
+    def __init__(self, a: Operand, b: Operand, accumulator: str, warps: int) -> None:
         super().__init__(a, b, accumulator, WARPGROUP_WARPS, warps, in_order=False)
 
     def function(self) -> str:

@@ -21,7 +21,7 @@ from triptych.kernel_ir.dialects.smem_operands import K_MAJOR, MN_MAJOR, byte_sw
 from triptych.layout import Layout, slice_and_offset, tile_to_shape, zipped_divide
 from triptych.stages import PassSpec
 from triptych.targets.cpu.emit.mma import values
-from triptych.targets.cpu.emit.packed_product import TileOperand
+from triptych.targets.cpu.emit.packed_product import Operand
 from triptych.targets.cpu.emit.wgmma_tiles import function_name, product_function
 
 SLICES = 2
@@ -44,7 +44,7 @@ Lies = tuple[int, int] | None
 
 
 @cache
-def compiled(a: TileOperand, b: TileOperand, accumulator: str, wide: bool) -> LoadedObject:
+def compiled(a: Operand, b: Operand, accumulator: str, wide: bool) -> LoadedObject:
     """The function in this process."""
     name = function_name(a, b, accumulator)
     text = product_function(a, b, accumulator, wide).replace("func.func private", "func.func")
@@ -120,8 +120,8 @@ class Registers:
 def multiplied(
     instruction: WarpgroupMma, a: Any, b: Shared, d: Registers, lies: Lies, b_lies: Any, **how: bool
 ) -> None:
-    left = TileOperand(instruction.a, *(lies or (None,)))
-    right = TileOperand(instruction.b, *b_lies)
+    left = Operand(instruction.a, *(lies or (None,)))
+    right = Operand(instruction.b, *b_lies)
     function = compiled(left, right, instruction.accumulator, how["wide"])
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     kinds = [pointer, number, pointer, ctypes.c_bool, number, number, *[pointer, pointer, number] * 2, *[number] * 4]
