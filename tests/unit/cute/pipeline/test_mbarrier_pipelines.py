@@ -194,6 +194,50 @@ def test_groups_take_turns(depth: int) -> None:
     assert (out_of(in_turns, depth, 3 * WARP)[: 3 * turns] == np.array([0, 1, 2] * turns)[:, None]).all()
 
 
+@tt.kernel
+def in_turns_by_a_state(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+    """The same with a state that the program keeps and gives to each call."""
+    barriers, length = cute.arch.alloc_smem(tt.Int64, 3 * stages), cute.arch.alloc_smem(tt.Int32, 1)
+    lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
+    order = pipeline.PipelineOrder.create(
+        barrier_storage=barriers, depth=stages, length=3, group_id=warp, producer_group=group(WARP)
+    )
+    state = order.state
+    if warp == 0 and lane == 0:
+        length.store(0)
+    cute.arch.sync_threads()
+    for _ in range(2):
+        order.wait(state)
+        at = length.load()
+        out[at, lane] = warp
+        cute.arch.sync_warp()
+        if lane == 0:
+            length.store(at + 1)
+        state = order.arrive(state)
+    pipeline.arrive_and_wait(barrier_id=1, num_threads=3 * WARP)
+
+
+def test_groups_take_turns_by_a_state() -> None:
+    assert (out_of(in_turns_by_a_state, 1, 3 * WARP)[:6] == np.array([0, 1, 2] * 2)[:, None]).all()
+
+
+@tt.kernel
+def several_stages_at_once(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+    """Programs that leave the stages of others out change the parts of a state themselves."""
+    lane = cute.arch.lane_idx()
+    state = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, stages)
+    for _ in range(3):
+        if state._index + 2 >= state.stages:
+            state._phase ^= 1
+        state._index = (state._index + 2) % state.stages
+        state._count += 2
+    out[0, lane], out[1, lane], out[2, lane] = state.count, state.index, state.phase
+
+
+def test_a_state_goes_several_stages_at_once() -> None:
+    assert (out_of(several_stages_at_once, 4)[:3] == np.array([6, 2, 1])[:, None]).all()
+
+
 def test_mistakes_are_refused_while_tracing() -> None:
     @tt.kernel
     def without_memory(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
