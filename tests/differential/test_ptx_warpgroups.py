@@ -237,3 +237,13 @@ def test_mistakes_are_named(body: str, error: type[Exception], words: str) -> No
 
 def test_registers_are_passed_on_between_warpgroups() -> None:
     run("setmaxnreg.dec.sync.aligned.u32 40; griddepcontrol.wait; griddepcontrol.launch_dependents;")
+
+
+def test_a_part_of_a_warpgroup_may_give_registers_back() -> None:
+    """The last warp of a block of five."""
+    Handwritten().run("setmaxnreg.dec.sync.aligned.u32 40;", threads=160)
+
+
+def test_a_part_of_a_warpgroup_cannot_multiply() -> None:
+    with pytest.raises(StuckError, match=r"32 threads at wgmma\.fence"):
+        Handwritten().run(FENCE, threads=160)

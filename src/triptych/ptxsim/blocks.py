@@ -407,13 +407,15 @@ class Block:
         return bool(waits)
 
     def together(self, instruction: Instruction, place: int, mask: Mask) -> None:
-        """What the four warps of a warpgroup do when all of them are here."""
+        """What the four warps of a warpgroup do when all of them are here. The last one of a block may have fewer,
+        which may give registers back but not multiply."""
         if not mask.any():
             return
         starts = range(0, self.threads, THREADS)
         ready = np.zeros(self.threads, bool)
         for start in starts:
-            ready[start : start + THREADS] = mask[start : start + THREADS].all() and start + THREADS <= self.threads
+            is_whole = start + THREADS <= self.threads or instruction.name == "setmaxnreg"
+            ready[start : start + THREADS] = is_whole and mask[start : start + THREADS].all()
         if ready.any():
             found = self._code[place]
             if found is None:
