@@ -75,7 +75,7 @@ def trace(
         finally:
             end_of_call(current, code.co_name)
         check_launched(current)
-        check_left(current, [*_outside(rewritten), *specialization.static.values()], span)
+        check_left(current, [*_outside(rewritten), *specialization.static.values()], span, code.co_name)
         results, rebuild = take_results(returned, code)
         builder.operation("func.return", [value for _, value in results], (), location=location)
         builder.finish_function(definition, types, [value.type for _, value in results])

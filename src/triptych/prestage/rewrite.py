@@ -183,7 +183,9 @@ def _nested_function(node: ast.FunctionDef, outer: Frame) -> ast.FunctionDef:
     """A function defined inside: rewritten in place, unless a decorator is going to look at it as it is."""
     if node.decorator_list:
         return node
-    return _rewrite_function(node, outer.file, outer, outer.stops)
+    rewritten = _rewrite_function(node, outer.file, outer, outer.stops)
+    rewritten.decorator_list = [build.at(build.hook("fresh"), node)]
+    return rewritten
 
 
 def _nested_lambda(node: ast.Lambda, outer: Frame) -> ast.Lambda:

@@ -11,16 +11,13 @@ from typing import Any, NoReturn
 
 from triptych.metastage.calls.side_effects import reachable
 from triptych.metastage.control_flow.join_plans import has_dynamic
-from triptych.metastage.trace.errors import LeakedValueError
-from triptych.metastage.trace.trace import Trace, place
+from triptych.metastage.trace.errors import DynamicMutationError, LeakedValueError
+from triptych.metastage.trace.trace import WHOLE, Trace, place
 from triptych.metastage.trace.user_code import is_own, is_user_class
 from triptych.metastage.values.aggregates import as_expression, is_dynamic_expression
 from triptych.metastage.values.binding_time import is_dynamic
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
-
-WHOLE = "*"
-"""In the place of a name: any attribute may have been read."""
 
 
 def holds_run_time_values(value: object) -> bool:
@@ -35,6 +32,21 @@ def holds_run_time_values(value: object) -> bool:
 def note_read(trace: Trace, owner: object, name: str = WHOLE) -> None:
     """Remember that the program depends on what an attribute was."""
     trace.attributes_read.add((id(owner), name))
+    if id(owner) in trace.with_left_behind:
+        _check_not_left_behind(trace, owner, name)
+
+
+def _check_not_left_behind(trace: Trace, owner: object, name: str) -> None:
+    for (at, attribute), span in trace.left_behind.items():
+        if at == id(owner) and name in (attribute, WHOLE):
+            raise DynamicMutationError(
+                f"`{type(owner).__name__}.{attribute}` may not exist here",
+                span=place(),
+                found="an attribute that the object gets in a branch or loop that is decided at run time",
+                expected="uses in the same branch or loop, after the assignment",
+                instead=f"an assignment of `{attribute}` before it, which the branch or loop then changes",
+                related=[("assigned here", span)] if span is not None else [],
+            )
 
 
 def note_assignment(trace: Trace, owner: object, name: str, value: object) -> None:
@@ -47,7 +59,8 @@ def note_assignment(trace: Trace, owner: object, name: str, value: object) -> No
         trace.assigned[place_of_it] = (owner, name, not read)
     if not trace.region.dynamic:
         trace.assigned_in[place_of_it] = trace.region
-    if holds_run_time_values(value) or trace.region.dynamic:
+    may_come = trace.region.dynamic or isinstance(value, list | dict | set)
+    if may_come or holds_run_time_values(value):
         trace.stored[id(owner)] = place()
         if is_user_class(type(owner)) and hasattr(owner, "__dict__"):
             trace.call_local[place_of_it] = (owner, name, place())
@@ -70,9 +83,14 @@ def end_of_call(trace: Trace, function: str) -> None:
             object.__setattr__(owner, name, CallLocal(f"{type(owner).__name__}.{name}", function, span))
 
 
-def check_left(trace: Trace, roots: Iterable[Any], span: Span) -> None:
-    """Refuse run-time values in objects that outlive the call."""
+def check_left(trace: Trace, roots: Iterable[Any], span: Span, function: str) -> None:
+    """Refuse run-time values in objects that outlive the call; attributes of those that it made say what they were."""
     for holder, value in reachable(roots):
+        if id(value) in trace.fresh and is_user_class(type(value)):
+            for name, kept in list(getattr(value, "__dict__", {}).items()):
+                if holds_run_time_values(kept):
+                    place_of_it = trace.stored.get(id(value))
+                    object.__setattr__(value, name, CallLocal(f"{type(value).__name__}.{name}", function, place_of_it))
         if is_dynamic(value) or (is_own(type(value)) and is_dynamic_expression(value) and _has_values(value)):
             raise LeakedValueError(
                 f"a run-time value is left in {_called(holder)} that outlives the call",

@@ -1,7 +1,8 @@
 """Mutation of Python objects while tracing: allowed on what the current region made, refused on objects from outside.
 
 Whether and how often a dynamic region runs is decided at run time, but Python would mutate once, now. Attributes of
-objects that the program made are the exception: a construct that assigns one hands it on as it does its variables.
+objects that the program made are the exception: a construct that assigns one hands it on as it does its variables, and
+one that an object gets in a construct ends with it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from triptych.metastage.control_flow.object_joins import check_unmerged
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.errors import DynamicMutationError
 from triptych.metastage.trace.loop_carried_attributes import Finding, TraceAgain, found_place
-from triptych.metastage.trace.trace import Region, Trace, place
+from triptych.metastage.trace.trace import WHOLE, Region, Trace, place
 from triptych.metastage.trace.user_code import BuiltinCallable, class_entry, is_own, user_method
 from triptych.support.errors import TriptychError
 from triptych.support.wording import with_article
@@ -115,7 +116,7 @@ def _settled_in(trace: Trace, owner: object, attribute: str) -> Region | None:
     None if there is none, or if a kernel starts in between: what a host computes, its kernels cannot change.
     """
     made = trace.fresh.get(id(owner))
-    settled = trace.assigned_in.get((id(owner), attribute)) if made is None else made[1]
+    settled = trace.assigned_in.get((id(owner), attribute), None if made is None else made[1])
     region: Region | None = trace.region
     while region is not None and region is not settled:
         region = None if region.attributes.finding is Finding.REFUSED else region.parent
@@ -141,9 +142,15 @@ def track(trace: Trace, owner: object, attribute: str) -> bool:
     """
     check_unmerged(trace, owner, f"assigning the attribute `{attribute}` of {with_article(type(owner).__name__)}")
     _check_not_in_hash(trace, owner, f"assigning the attribute `{attribute}`")
+    left_behind = (id(owner), attribute) in trace.left_behind
+    trace.left_behind.pop((id(owner), attribute), None)
     settled = _settled_in(trace, owner, attribute)
-    if settled is None or settled is trace.region:
-        return settled is not None
+    if settled is trace.region:
+        return True
+    if _begins_here(trace, owner, attribute, left_behind):
+        return True
+    if settled is None:
+        return False
     missing = _missing(trace.region, settled, owner, attribute)
     if not missing:
         return True
@@ -156,6 +163,25 @@ def track(trace: Trace, owner: object, attribute: str) -> bool:
         region.attributes.take_up(found, before)
     if loops:
         _trace_again(trace, [missing[at][0] for at in loops], found)
+    return True
+
+
+def _begins_here(trace: Trace, owner: object, attribute: str, left_behind: bool) -> bool:
+    """Let an object that the program made have a new attribute until the region ends.
+
+    Nobody may have looked for it before: in the next iteration of a loop it would be there.
+    """
+    cls: Any = type(owner)
+    looked_for = trace.attributes_read & {(id(owner), attribute), (id(owner), WHOLE)}
+    if not trace.region.dynamic or id(owner) not in trace.fresh or (looked_for and not left_behind):
+        return False
+    is_plain = cls.__setattr__ is object.__setattr__ and cls.__getattribute__ is object.__getattribute__
+    if not is_plain or any(class_entry(cls, name) is not None for name in ("__getattr__", attribute)):
+        return False
+    if attribute in getattr(owner, "__dict__", (attribute,)) or id(owner) in trace.borrowed:
+        return False
+    trace.region.begun.append((owner, attribute, place()))
+    trace.assigned_in[id(owner), attribute] = trace.region
     return True
 
 

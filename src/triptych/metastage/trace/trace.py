@@ -79,10 +79,14 @@ DEEPEST_REGION = 500
 """Regions inside each other. MLIR follows them by recursion, and its stack ends between 1,000 and 3,000 of them."""
 
 
+WHOLE = "*"
+"""In the place of a name in `attributes_read`: any attribute may have been read."""
+
+
 class Region:
     """A stretch of program that is being traced; its values may be used only while it is open."""
 
-    __slots__ = ("attributes", "depth", "dynamic", "insertion", "open", "parent", "span", "trace", "what")
+    __slots__ = ("attributes", "begun", "depth", "dynamic", "insertion", "open", "parent", "span", "trace", "what")
 
     def __init__(
         self,
@@ -104,6 +108,8 @@ class Region:
         """Whether it depends on run-time values if, or how often, the region runs."""
         self.attributes = attributes
         """The attributes of objects that the construct hands on as it does its variables."""
+        self.begun: list[tuple[Any, str, Span | None]] = []
+        """Attributes that objects from outside got in the region, and where: they end with it."""
 
     def encloses(self, other: Region | None) -> bool:
         """Whether `other` lies in this region, or is it."""
@@ -251,6 +257,10 @@ class Trace:
         """Attributes of objects from outside that it has assigned: owner, name, and whether it had not read them."""
         self.assigned_in: dict[tuple[int, str], Region] = {}
         """Those that it has assigned where nothing at run time decides whether it does, and the region of that."""
+        self.left_behind: dict[tuple[int, str], Span | None] = {}
+        """Attributes that objects got in a branch or loop that has ended, by owner and name, and where."""
+        self.with_left_behind: dict[int, Any] = {}
+        """Objects with such attributes, by id."""
         self.merged: dict[int, Any] = {}
         """Objects that have copies, because a variable is one or another, and the copies (`merged_objects.Merged`)."""
         self.interchangeable: dict[int, Any] = {}
@@ -342,6 +352,15 @@ class Trace:
             region.open = False
             self.region = outer
             self.builder.insertion = insertion
+            self._leave_behind(region)
+
+    def _leave_behind(self, region: Region) -> None:
+        """Take from objects the attributes that they got in a region: only the run knows whether they have them."""
+        for owner, name, span in region.begun:
+            vars(owner).pop(name, None)
+            self.assigned_in.pop((id(owner), name), None)
+            self.left_behind[id(owner), name] = span
+            self.with_left_behind[id(owner)] = owner
 
     @contextmanager
     def readable(self, regions: Sequence[Region]) -> Iterator[None]:
