@@ -43,7 +43,7 @@ INSTEAD = {
 
 CEILINGS = {
     "anew": 5,
-    "factor": 19,
+    "factor": 18,
     "handed": 5,
     "home": 9,
     "homes": 3,
