@@ -55,7 +55,7 @@ CALLS = {
 }
 
 
-LOOSE = frozenset({"PipelineTmaAsync", "PipelineTmaUmma"})
+LOOSE = frozenset({"PipelineTmaAsync", "PipelineTmaUmma", "PipelineClcFetchAsync"})
 """Pipelines whose copies say themselves that a stage is full: a commit may be left out."""
 STORES, TAIL = "PipelineTmaStore", "producer_tail"
 """The pipeline of bulk stores, and its call that waits for all of them: see `store_calls`."""

@@ -57,8 +57,8 @@ def test_a_call_that_nobody_writes_is_missing() -> None:
     assert not found.is_sure
 
 
-def test_copies_commit_for_themselves() -> None:
-    (kind,) = LOOSE
+@pytest.mark.parametrize("kind", sorted(LOOSE))
+def test_copies_commit_for_themselves(kind: str) -> None:
     calls = [place(name, 5, kind) for name in CALLS if name != "producer_commit" and "_" in name]
     assert not explanation([misused(ViolationKind.CALLED, calls[0], calls[0], *calls)]).text
     assert not explanation([]).text
