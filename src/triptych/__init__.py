@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _NAMES = LazyNames(
     __name__,
     {
+        "triptych.compat.cuda_versions": "CUDA_VERSION target_version",
         "triptych.cute.memory.address_spaces": "AddressSpace",
         "triptych.cute.mathematics.arithmetic": "max=max_of min=min_of",
         "triptych.cute.runtime.fake_tensors": "example",

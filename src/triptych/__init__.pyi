@@ -13,6 +13,7 @@ from triptych import utils as utils
 from triptych.cute.memory.address_spaces import AddressSpace as AddressSpace
 from triptych.metastage.values.scalars import BFloat16 as BFloat16
 from triptych.metastage.values.scalars import Boolean as Boolean
+from triptych.compat.cuda_versions import CUDA_VERSION as CUDA_VERSION
 from triptych.driver.compile_many import Compilation as Compilation
 from triptych.metastage.values.binding_time import Constexpr as Constexpr
 from triptych.dsl import DSL as DSL
@@ -64,6 +65,7 @@ from triptych.metastage.calls.printing import printf as printf
 from triptych.metastage.values.binding_time import Range as range
 from triptych.metastage.values.binding_time import range_constexpr as range_constexpr
 from triptych.metastage.arguments.specs import register_jit_arg_adapter as register_jit_arg_adapter
+from triptych.compat.cuda_versions import target_version as target_version
 from triptych.metastage.calls.opaque_calls import trace_time as trace_time
 from triptych.cutlass_dsl import yield_out as yield_out
 
@@ -74,6 +76,7 @@ __all__ = [
     "AddressSpace",
     "BFloat16",
     "Boolean",
+    "CUDA_VERSION",
     "Compilation",
     "Constexpr",
     "DSL",
@@ -126,6 +129,7 @@ __all__ = [
     "range",
     "range_constexpr",
     "register_jit_arg_adapter",
+    "target_version",
     "trace_time",
     "yield_out",
 ]

@@ -12,7 +12,7 @@ from tests.checkers.pairs import Pair
 from tests.checkers.tensor_memory_pairs import TENSOR_MEMORY
 from tests.support.ptx.handwritten import ORDERS
 from tests.support.ptx.unified import numpy_gpu
-from tests.unit.cute.nvgpu.tcgen05 import test_products
+from tests.unit.cute.nvgpu.tcgen05 import test_block_scales, test_products
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.cute.nvgpu import tcgen05
 
@@ -98,3 +98,16 @@ WRONG = {
 def test_wrong_programs_are_refused(name: str) -> None:
     with numpy_gpu("sm_100a"), pytest.raises(Exception, match=WRONG[name]):
         run_of(PAIRS[name], wrong=True)
+
+
+@pytest.mark.parametrize("kind", test_block_scales.KINDS)
+def test_block_scales_in_tensor_memory(kind: str) -> None:
+    with numpy_gpu("sm_100a"):
+        test_block_scales.run(kind, 64)
+
+
+def test_scales_that_fields_say() -> None:
+    with numpy_gpu("sm_100a") as library:
+        for order in ORDERS:
+            library.gpu.order = order
+            test_block_scales.run("mxf8", 192, by_fields=True)

@@ -113,3 +113,28 @@ def test_launch_control() -> None:
         "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128",
         "clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128",
     ]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "found"),
+    [
+        ("m128n64k32.f32.e4m3.e4m3.cta1.ue8m0x32", "kind::mxf8f6f4.block_scale"),
+        ("m128n64k64.f32.e2m1.e2m1.cta1.ue8m0x32", "kind::mxf4.block_scale"),
+        ("m128n64k64.f32.e2m1.e2m1.cta1.ue4m3x16", "kind::mxf4nvf4.block_scale.block16"),
+        ("m256n64k64.f32.e2m1.e2m1.cta2.ue8m0x16", "kind::mxf4nvf4.block_scale.block16"),
+    ],
+)
+def test_products_with_block_scales(instruction: str, found: str) -> None:
+    body = f"""
+    %flag = arith.cmpi ne, %n, %one : i32
+    "tile.umma"(%n, %s, %s, %flag, %n, %n) {{instruction = "{instruction}", tiles = array<i64: 1, 1, 2>,
+      d = array<i64: 0>, a = array<i64: 0, 32>, b = array<i64: 0, 32>, sfa = array<i64: 0, 1>, sfb = array<i64: 0, 1>,
+      a_operand = {OPERAND}, b_operand = {OPERAND}}} : (i32, !llvm.ptr<3>, !llvm.ptr<3>, i1, i32, i32) -> ()
+    """
+    ctas = instruction.partition(".cta")[2][0]
+    assert instructions(body) == [f"tcgen05.mma.cta_group::{ctas}.{found}.collector::a::discard"] * 2
+
+
+def test_copies_of_scales() -> None:
+    body = '"tile.tmem_copy"(%n, %s) {ctas = 1 : i64} : (i32, !llvm.ptr<3>) -> ()'
+    assert instructions(body) == ["tcgen05.cp.cta_group::1.32x128b.warpx4"]

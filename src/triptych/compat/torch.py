@@ -128,7 +128,7 @@ def matrix(
     shape, order = ((l, mode1, mode0), (2, 1, 0)) if is_mode0_major else ((l, mode0, mode1), (1, 2, 0))
     if init_config is None and init_type is TensorInitType.RANDOM and _is_unsigned(cutlass_dtype):
         init_config = RandomInitConfig(0, 4)
-    return create_and_permute_torch_tensor(shape, _stored_as(cutlass_dtype), order, init_type, init_config, device)
+    return create_and_permute_torch_tensor(shape, _computed_as(cutlass_dtype), order, init_type, init_config, device)
 
 
 def _is_unsigned(dtype: type[Numeric]) -> bool:
@@ -138,6 +138,11 @@ def _is_unsigned(dtype: type[Numeric]) -> bool:
 def _stored_as(dtype: type[Numeric]) -> Any:
     """The type of PyTorch's elements: bytes where it has none that it computes with."""
     return torch.int8 if dtype.width < _BYTE else torch_dtype(dtype)
+
+
+def _computed_as(dtype: type[Numeric]) -> Any:
+    """The type of elements that PyTorch computes with, beside numbers of other types too: not those of one byte."""
+    return torch.float32 if dtype.is_float and dtype.width == _BYTE else _stored_as(dtype)
 
 
 def get_leading_dim(torch_tensor: torch.Tensor) -> int | None:

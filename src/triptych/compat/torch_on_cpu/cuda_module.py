@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import torch
 
+from triptych.compat.cuda_versions import CUDA_VERSION
 from triptych.compat.modelled_gpu import check_device_number, modelled_gpu
 from triptych.compat.torch_on_cpu import streams
 from triptych.compat.torch_on_cpu.function_mode import CudaOnCpu
 from triptych.compat.torch_on_cpu.placement import GPU, is_placed, means_gpu
 
-CUDA_VERSION = "13.0"
 _REGISTERS = 65536
 _SUCCESS = 0
 
@@ -209,7 +209,7 @@ def replacements() -> list[tuple[Any, str, Any]]:
     found += [(torch.cuda.nvtx, name, value) for name, value in _OF_NVTX.items()]
     found += [(torch.cuda.streams, name, _OF_CUDA[name]) for name in ("Stream", "ExternalStream", "Event")]
     found += [(torch.cuda.graphs, name, _OF_CUDA[name]) for name in ("CUDAGraph", "graph")]
-    found += [(torch, "Generator", Generator), (torch.version, "cuda", CUDA_VERSION)]
+    found += [(torch, "Generator", Generator), (torch.version, "cuda", str(CUDA_VERSION))]
     return found
 
 

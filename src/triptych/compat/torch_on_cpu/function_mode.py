@@ -59,6 +59,48 @@ def _widened(tensor: torch.Tensor) -> Any:
     return tensor.float() if tensor.dtype in _HALVES else tensor
 
 
+# Products with block scales (`torch._scaled_mm`), which torch has for GPUs only: in float32, of what the formats stand
+# for. Scales come in chunks, as cuBLAS takes them: the scales of 128 rows, four of each; row r, scale k of a chunk at
+# 16 * (r % 32) + 4 * (r // 32) + k.
+_VECTORS = {torch.float8_e4m3fn: 16, torch.float8_e8m0fnu: 32}
+"""Elements that share a scale, by its type."""
+_FOUR_BITS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+_ROWS, _SCALES = 128, 4
+
+
+def has_block_scales(function: object, args: tuple[Any, ...]) -> bool:
+    """Whether this is a product that no CPU has."""
+    return function is torch._scaled_mm and len(args) >= 4 and args[2].dtype in _VECTORS and args[2].numel() > 1
+
+
+def scaled_product(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """(A * scales of A) @ (B * scales of B), A as (m, k) and B as (k, n)."""
+    a, b, scale_a, scale_b, *rest = args
+    left = _decoded(a) * _spread(scale_a, len(a))
+    right = _decoded(b.t()) * _spread(scale_b, b.shape[1])
+    found = left @ right[:, : left.shape[1]].t()
+    bias = rest[0] if rest else kwargs.get("bias")
+    return (found if bias is None else found + bias).to(kwargs.get("out_dtype") or torch.float32)
+
+
+def _decoded(matrix: torch.Tensor) -> torch.Tensor:
+    """Elements as float32; of four bits, the low half of a byte comes first."""
+    if matrix.dtype is not torch.float4_e2m1fn_x2:
+        return matrix.float()
+    codes = matrix.contiguous().view(torch.uint8)
+    both = torch.stack((codes & 15, codes >> 4), dim=-1).flatten(-2).long()
+    values = torch.tensor([*_FOUR_BITS, *(-value for value in _FOUR_BITS)])
+    return values[both]
+
+
+def _spread(scales: torch.Tensor, rows: int) -> torch.Tensor:
+    """A scale for each element (row, k)."""
+    blocks = -(-rows // _ROWS)
+    chunks = scales.float().reshape(blocks, -1, 32, _SCALES, _SCALES)
+    matrix = chunks.permute(0, 3, 2, 1, 4).reshape(blocks * _ROWS, -1)
+    return matrix[:rows].repeat_interleave(_VECTORS[scales.dtype], dim=1)
+
+
 Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -95,6 +137,8 @@ def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     args = tuple(CPU if isinstance(arg, torch.device) and arg.type == "cuda" else arg for arg in args)
     if function in PRODUCTS or function in PRODUCTS_IN_PLACE:
         result = product(function, args, kwargs)
+    elif has_block_scales(function, args):
+        result = scaled_product(function, args, kwargs)
     else:
         result = function(*args, **kwargs)
     given = list(tensors_in((args, kwargs)))

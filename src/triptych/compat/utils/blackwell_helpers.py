@@ -24,6 +24,9 @@ from triptych.cute.nvgpu.tcgen05.mma_operations import (
     MmaF8F6F4Op,
     MmaF16BF16Op,
     MmaI8Op,
+    MmaMXF4NVF4Op,
+    MmaMXF4Op,
+    MmaMXF8F6F4Op,
     MmaTF32Op,
     OperandSource,
     UmmaOp,
@@ -36,14 +39,16 @@ from triptych.kernel_ir.dialects.umma import DEPTH_BITS
 from triptych.layout import ComposedLayout, Layout, size, tiled_divide
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Float32, Numeric, TFloat32
+from triptych.metastage.values.scalars import Float4E2M1FN, Float8E8M0FNU, Float32, Numeric, TFloat32
 
 __all__ = [
     "cluster_shape_to_tma_atom_A",
     "cluster_shape_to_tma_atom_B",
+    "cluster_shape_to_tma_atom_SFB",
     "compute_epilogue_tile_shape",
     "get_smem_store_op",
     "get_tmem_load_op",
+    "make_blockscaled_trivial_tiled_mma",
     "make_smem_layout",
     "make_smem_layout_a",
     "make_smem_layout_b",
@@ -98,6 +103,29 @@ def _operation(
     )
 
 
+def make_blockscaled_trivial_tiled_mma(*given: object) -> TiledMma:
+    """The product with block scales: (ab_dtype, a_major, b_major, sf_dtype, sf_vec_size, cta_group, mma_tiler_mn[,
+    a_source]), or the same with a type of its own for B after that of A."""
+    count = 2 if isinstance(given[1], type) else 1
+    types: Any = given[:count] * (3 - count)
+    rest: Any = given[count:]
+    a_major, b_major, scale, vector, group, tiler, *further = rest
+    (a, b), source = types, further[0] if further else OperandSource.SMEM
+    shape: Any = (*tiler[:2], DEPTH_BITS // a.width)
+    if a in MmaMXF8F6F4Op.factors and b in MmaMXF8F6F4Op.factors and (scale, vector) == (Float8E8M0FNU, 32):
+        return make_tiled_mma(MmaMXF8F6F4Op(a, b, shape, group, source, a_major, b_major))
+    if a is b is Float4E2M1FN and (scale, vector) == (Float8E8M0FNU, 32):
+        return make_tiled_mma(MmaMXF4Op(shape, group, source))
+    if a is b is Float4E2M1FN and vector == 16:
+        return make_tiled_mma(MmaMXF4NVF4Op(scale, shape, group, source))
+    raise OperandTypeError(
+        "no UMMA has these operands and block scales",
+        span=place(),
+        found=f"{a.__name__} and {b.__name__}, a {scale.__name__} for {vector} elements",
+        expected="Float8E4M3FN or Float8E5M2 with Float8E8M0FNU for 32, or Float4E2M1FN with one for 16 or 32",
+    )
+
+
 def cluster_shape_to_tma_atom_A(cluster_shape_mn: tuple[int, int], atom_thr_id: Layout) -> Any:
     """How A is loaded: for all blocks along N of the cluster at once, where there are several."""
     return _load(cluster_shape_mn[1] > 1, atom_thr_id)
@@ -106,6 +134,11 @@ def cluster_shape_to_tma_atom_A(cluster_shape_mn: tuple[int, int], atom_thr_id: 
 def cluster_shape_to_tma_atom_B(cluster_shape_mn: tuple[int, int], atom_thr_id: Layout) -> Any:
     """How B is loaded: for all blocks, or pairs of them, along M of the cluster at once."""
     return _load(cluster_shape_mn[0] > _count(atom_thr_id), atom_thr_id)
+
+
+def cluster_shape_to_tma_atom_SFB(cluster_shape_mn: tuple[int, int], atom_thr_id: Layout) -> Any:
+    """The load of scales of B, which every CTA of a pair has all of: multicast wherever there are several along M."""
+    return _load(cluster_shape_mn[0] > 1, atom_thr_id)
 
 
 def _load(multicast: bool, atom_thr_id: Layout) -> Any:

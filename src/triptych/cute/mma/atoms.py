@@ -21,7 +21,7 @@ from triptych.cute.tracing.operation_protocol import Operation
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, rank
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Boolean, Float32, Numeric, TFloat32
+from triptych.metastage.values.scalars import Float32, Numeric, TFloat32
 from triptych.support.dataclass import dataclass
 
 
@@ -51,6 +51,9 @@ class MmaOperands:
     c: Operand
     accumulate: Any = True
     """Whether C is added: a Boolean, where the operation has a field for it."""
+    sfa_address: Any = None
+    sfb_address: Any = None
+    """Where block scales are in tensor memory, where the operation has fields for it."""
     sfa: Operand | None = None
     sfb: Operand | None = None
     """Block scales of A and of B, where the operation has them."""
@@ -198,7 +201,7 @@ class MmaAtom(StaticExpression):
         """Give a field of the operation a value, from here on."""
         set_field(self, self.op.fields, field, value)
 
-    def get(self, field: object) -> Boolean:
+    def get(self, field: object) -> Any:
         """The value of a field of the operation."""
         return get_field(self, self.op.fields, field)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaAtom, MmaOperands, Operand, misfit
-from triptych.cute.mma.run_time_fields import get_field
+from triptych.cute.mma.run_time_fields import get_field, has_addresses
 from triptych.cute.mma.tiled import ThrMma, TiledMma
 from triptych.cute.tensors.tensor import Tensor, static_size
 from triptych.layout import Layout, rank, size, text
@@ -85,12 +85,13 @@ def _parts(operand: Scaled) -> tuple[Tensor, Tensor | None]:
 def _with_scales(atom: MmaAtom, product: MmaOperands, sfa: Tensor | None, sfb: Tensor | None) -> MmaOperands:
     """The same operands with block scales, which only some operations have."""
     known = atom.op.scales
-    if known is None and sfa is None and sfb is None:
+    if sfa is None and sfb is None and (known is None or has_addresses(atom.op.fields)):
         return product
     if known is None or sfa is None or sfb is None:
         raise misfit(
             f"{atom} takes {'no' if known is None else 'both operands with their'} block scales",
-            "scales of " + (" and ".join(name for name, given in (("A", sfa), ("B", sfb)) if given) or "no operand"),
+            "scales of "
+            + (" and ".join(name for name, given in (("A", sfa), ("B", sfb)) if given is not None) or "no operand"),
             "A and B" if known is None else "[A, scales of A] and [B, scales of B]",
         )
     left = _operand(atom, "SFA", "MK", sfa, known.dtype, known.tv_a)
@@ -131,7 +132,11 @@ def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Scaled, b: Scaled, c: 
     product = _with_scales(used, checked_product(used, d, left, right, c), sfa, sfb)
     used.op.require(tiled.size if isinstance(tiled, TiledMma) else static_size(used.thr_id, d))
     fields = used.op.fields
-    given: dict[str, Any] = {known.role: get_field(tiled, fields, field) for field, known in fields.items()}
+    given: dict[str, Any] = {
+        known.role: get_field(tiled, fields, field)
+        for field, known in fields.items()
+        if not known.is_address or product.sfa is None
+    }
     used.op.emit(replace(product, **given) if given else product)
 
 

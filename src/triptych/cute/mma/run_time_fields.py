@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.factories import make_rmem_tensor
 from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.errors import UnsetFieldError
@@ -23,16 +25,36 @@ _TABLE = "fields of products"
 
 @dataclass(frozen=True, slots=True)
 class RunTimeField:
-    """A Boolean of an operation that is set while the kernel runs."""
+    """A Boolean of an operation that is set while the kernel runs, or the place of its scales in tensor memory."""
 
     role: str
     """The field of `MmaOperands` that it becomes."""
     initial: bool | None = None
     """What it is before anybody has set it; None: a product before that is refused."""
+    is_address: bool = False
+
+    def number(self, field: object, value: object) -> Int32:
+        """What a program gives, as what the variable holds."""
+        if not self.is_address:
+            return Boolean(value).to(Int32)
+        if isinstance(value, Pointer) and value.memspace is AddressSpace.tmem:
+            return Int32.of(value.ir_value(), tracing().region)
+        raise OperandTypeError(
+            f"{field} is a place in tensor memory",
+            span=place(),
+            found=str(value),
+            expected="a pointer to tensor memory",
+            instead=f"tiled_mma.set({field}, scales[None, None, k].iterator)",
+        )
 
 
 Fields = Mapping[object, RunTimeField]
 """By what programs call them."""
+
+
+def has_addresses(known: Fields) -> bool:
+    """Whether one of the fields is a place in tensor memory."""
+    return any(field.is_address for field in known.values())
 
 
 def set_field(owner: object, known: Fields, field: object, value: object) -> None:
@@ -40,10 +62,9 @@ def set_field(owner: object, known: Fields, field: object, value: object) -> Non
     _require(owner, known, field)
     trace = tracing()
     if trace.kernel is not None:
-        _variable(trace, trace.kernel, owner, field, initial=known[field].initial or False)[0] = Boolean(value).to(
-            Int32
-        )
-    elif isinstance(value, bool):
+        number = known[field].number(field, value)
+        _variable(trace, trace.kernel, owner, field, initial=known[field].initial or False)[0] = number
+    elif isinstance(value, bool) and not known[field].is_address:
         trace.tables[_TABLE][id(owner), field, None] = (value, owner)
     else:
         raise OperandTypeError(
@@ -54,13 +75,13 @@ def set_field(owner: object, known: Fields, field: object, value: object) -> Non
         )
 
 
-def get_field(owner: object, known: Fields, field: object) -> Boolean:
-    """The value of a field."""
+def get_field(owner: object, known: Fields, field: object) -> Any:
+    """The value of a field: a Boolean, or an address."""
     _require(owner, known, field)
     trace = tracing()
     if trace.kernel is not None:
-        found: Boolean = _variable(trace, trace.kernel, owner, field, initial=known[field].initial)[0] != 0
-        return found
+        found = _variable(trace, trace.kernel, owner, field, initial=known[field].initial)[0]
+        return found if known[field].is_address else found != 0
     if (owner_set := trace.tables[_TABLE].get((id(owner), field, None))) is not None:
         return Boolean(owner_set[0])
     if (initial := known[field].initial) is not None:

@@ -20,7 +20,7 @@ from triptych.layout import AnyLayout, IntTuple, Layout, make_layout, right_inve
 from triptych.layout.layout import from_modes
 from triptych.layout.thread_values import distribute_to_atoms, part_of_atom, tiled_thread_values
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Boolean, Numeric
+from triptych.metastage.values.scalars import Numeric
 from triptych.support.dataclass import dataclass
 
 _M, _N, _K = range(3)
@@ -106,7 +106,7 @@ class TiledMma(StaticExpression):
         """Give a field of the operation a value, from here on."""
         set_field(self, self.op.fields, field, value)
 
-    def get(self, field: object) -> Boolean:
+    def get(self, field: object) -> Any:
         """The value of a field of the operation."""
         return get_field(self, self.op.fields, field)
 

@@ -24,7 +24,7 @@ from triptych.kernel_ir.dialects.smem_operands import (
     smem_atom,
     smem_operand,
 )
-from triptych.layout import ComposedLayout, Layout, SwizzleError, rank
+from triptych.layout import ComposedLayout, Layout, SwizzleError, rank, recast_layout
 from triptych.layout.layout import from_modes
 from triptych.layout.swizzle import Swizzle, recast_swizzle
 from triptych.metastage.trace.trace import place
@@ -42,13 +42,15 @@ def shared_fragment(op: MmaOperation, name: str, source: object, major: OperandM
             f"a partition of a tensor in shared memory (partition_{name})",
         )
     pointer = source.pointer
-    element = (op.a_dtype if name == "A" else op.b_dtype).width // 8
-    layout, bits = _plain(source, element)
+    width = (op.a_dtype if name == "A" else op.b_dtype).width
+    element = max(1, width // 8)
+    layout, bits = _plain(source, width)
     slice_ = layout[0]
     if not slice_.is_static or rank(slice_) != 2:
         raise misfit(f"a slice of {name} is not known while tracing", str(source), f"what partition_{name} has made")
     wanted = K_MAJOR if major is OperandMajorMode.K else MN_MAJOR
-    operand = None if bits is None else smem_operand(slice_, element, wanted, bits)
+    of_bytes = slice_ if width >= 8 else recast_layout(8, width, slice_)
+    operand = None if bits is None else smem_operand(of_bytes, element, wanted, bits)
     if operand is None:
         raise _does_not_lie_so(op, name, source, slice_, element, wanted)
     _require_alignment(name, pointer)
@@ -61,7 +63,7 @@ def slices(operand: Operand) -> tuple[Any, list[int], list[int]]:
     pointer = operand.tensor.pointer
     lies = pointer.operand
     assert lies is not None, "a fragment of shared memory"
-    element, layout = operand.dtype.width // 8, operand.tensor.layout
+    width, layout = operand.dtype.width, operand.tensor.layout
     if not layout.is_static:
         raise misfit(
             f"where the slices of {operand.name} are is not known while tracing", str(operand.tensor), "static modes"
@@ -69,14 +71,14 @@ def slices(operand: Operand) -> tuple[Any, list[int], list[int]]:
     _, rows, columns = operand.extents
     extents = (layout[mode] if mode < len(layout) else None for mode in (1, 2))
     first, second = (
-        [0] if mode is None else [mode(i) * element for i in range(count)]
+        [0] if mode is None else [mode(i) * width // 8 for i in range(count)]
         for mode, count in zip(extents, (rows, columns), strict=True)
     )
     places = [along + across for across in second for along in first]
     return pointer.ir_value(), places, [lies.major, lies.swizzle, lies.leading, lies.stride]
 
 
-def _plain(source: Tensor, element: int) -> tuple[Layout, int | None]:
+def _plain(source: Tensor, width: int) -> tuple[Layout, int | None]:
     """The layout without its swizzle, and the bits of the swizzle of byte addresses; None for any other swizzle."""
     layout, swizzle = source.layout, source.pointer.swizzle
     if isinstance(layout, ComposedLayout):
@@ -84,7 +86,7 @@ def _plain(source: Tensor, element: int) -> tuple[Layout, int | None]:
         if swizzle is not None or not isinstance(inner, Swizzle) or layout.offset != 0:
             return layout.outer, None
         try:
-            swizzle = recast_swizzle(inner, 8, 8 * element)
+            swizzle = recast_swizzle(inner, 8, width)
         except SwizzleError:
             return layout.outer, None
         layout = layout.outer

@@ -16,7 +16,9 @@ from triptych.cute.arch.async_copies import (
     cp_async_wait_group,
 )
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
-from triptych.cute.pipeline.mbarrier_ring import when
+from triptych.cute.arch.mbarriers import cp_async_mbarrier_arrive_noinc
+from triptych.cute.pipeline.mbarrier_pipelines import barrier_arrays
+from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, initialise, meet, when
 from triptych.cute.pipeline.participants import Agent, CooperativeGroup
 from triptych.cute.pipeline.states import PipelineState, RecordedCalls, RunTimeInt
 from triptych.cute.tracing.device import device_function, kernel_body
@@ -32,7 +34,7 @@ class Synchronisation(Protocol):
 
     def acquire(self, state: PipelineState) -> None: ...
     def commit(self, state: PipelineState) -> None: ...
-    def tail(self) -> None: ...
+    def tail(self, state: PipelineState) -> None: ...
     def wait(self, state: PipelineState) -> None: ...
     def release(self, state: PipelineState) -> None: ...
 
@@ -66,7 +68,8 @@ class PipelineCpAsync:
     ) -> PipelineCpAsync:
         """A pipeline with an empty buffer, made by all threads of the block.
 
-        It counts groups and uses the barriers of the block, so `barrier_storage` may be None and stays untouched.
+        It counts groups and uses the barriers of the block, so `barrier_storage` may be None and stays untouched; where
+        there are too few of those for its stages, it has mbarriers there.
         """
         shared = [group.agent is Agent.ThreadBlock for group in (producer_group, consumer_group)]
         if all(shared):
@@ -78,6 +81,12 @@ class PipelineCpAsync:
                 found=f"producers: {producer_group}, consumers: {consumer_group}",
                 expected="Agent.ThreadBlock for both, or groups of different warps",
             )
+        if barrier_storage is not None and 2 * num_stages > _LAST_BARRIER - kernel_body().reserved_barriers:
+            arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
+            initialise(*arrays)
+            if not defer_sync:
+                meet()
+            return PipelineCpAsync(num_stages, _Mbarriers(*arrays))
         return PipelineCpAsync(num_stages, _TwoGroups(num_stages, producer_group.threads, consumer_group.threads))
 
     def producer_acquire(self, state: PipelineState, try_acquire_token: object = None) -> None:
@@ -93,7 +102,7 @@ class PipelineCpAsync:
     def producer_tail(self, state: PipelineState) -> None:
         """Wait until all stages are empty and all copies have ended, before shared memory gets another use."""
         self._calls.record("producer_tail", state)
-        self._synchronisation.tail()
+        self._synchronisation.tail(state)
 
     def consumer_wait(self, state: PipelineState, try_wait_token: object = None) -> None:
         """Wait until the stage is full, for the copies of all producers."""
@@ -153,13 +162,38 @@ class _OneGroup:
     def release(self, state: PipelineState) -> None:
         self._in_use.set(self._in_use.get() - 1)
 
-    def tail(self) -> None:
+    def tail(self, state: PipelineState) -> None:
         cp_async_wait_group(0)
         self._meet()
 
     def _meet(self) -> None:
         sync_threads()
         self._taken.set(self._in_use.get())
+
+
+class _Mbarriers:
+    """Some warps copy and others compute. Every stage has two mbarriers: it is full when the copies have landed."""
+
+    def __init__(self, full: MbarrierArray, empty: MbarrierArray) -> None:
+        self._full, self._empty = full, empty
+
+    def acquire(self, state: PipelineState) -> None:
+        self._empty.wait(state.index, state.phase)
+
+    def commit(self, state: PipelineState) -> None:
+        cp_async_mbarrier_arrive_noinc(self._full.get_barrier(state.index))
+
+    def wait(self, state: PipelineState) -> None:
+        self._full.wait(state.index, state.phase)
+
+    def release(self, state: PipelineState) -> None:
+        self._empty.arrive(state.index)
+
+    def tail(self, state: PipelineState) -> None:
+        following = state.clone()
+        for _ in range(self._full.num_stages):
+            self._empty.wait(following.index, following.phase)
+            following.advance()
 
 
 class _TwoGroups:
@@ -194,7 +228,7 @@ class _TwoGroups:
     def release(self, state: PipelineState) -> None:
         barrier_arrive(barrier_id=self._empty(state.index), number_of_threads=self._threads)
 
-    def tail(self) -> None:
+    def tail(self, state: PipelineState) -> None:
         for stage in range(self._stages):
             when(self._acquired.get() > stage, partial(self._wait, self._empty(stage)))
 

@@ -99,7 +99,7 @@ def _initialise(barrier: Pointer) -> None:
     mbarrier_init_fence()
 
 
-def tensor_columns(tensor: Tensor) -> int:
+def find_tmem_tensor_col_offset(tensor: Tensor) -> int:
     """Columns from the first to the last that a tensor has elements in."""
     last: Any = cosize(tensor.layout)
     words = (last - 1) // elements_per_word(tensor.pointer.dtype.width)
@@ -111,7 +111,7 @@ def get_num_tmem_alloc_cols(
 ) -> int:
     """Columns that tensors take together: a number that can be allocated."""
     tensors = [tmem_tensors] if isinstance(tmem_tensors, Tensor) else list(tmem_tensors)
-    total = sum(map(tensor_columns, tensors))
+    total = sum(map(find_tmem_tensor_col_offset, tensors))
     if not rounding:
         return total
     return max(FEWEST_COLUMNS, min(COLUMNS, 1 << (total - 1).bit_length()))

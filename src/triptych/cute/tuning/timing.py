@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import cycle, islice
 from typing import Any
 
@@ -17,6 +17,11 @@ class JitArguments:
     def __init__(self, *args: object, **kwargs: object) -> None:
         self.args = args
         self.kwargs = kwargs
+        self._owners: list[object] = []
+
+    def add_to_scope(self, values: Iterable[object]) -> None:
+        """Keep what the memory of arguments belongs to, as long as them."""
+        self._owners += values
 
     def __repr__(self) -> str:
         given = (*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items()))

@@ -255,7 +255,8 @@ def _leading(
             break
         if stride is not None and len(found) == 1:
             first, contiguous = found[0]
-            if at_path(stride, step.mode) == contiguous and contiguous * extent <= most_in_row:
+            known = at_path(stride, step.mode)
+            if isinstance(known, int) and known == contiguous and contiguous * extent <= most_in_row:
                 found[0] = (first, contiguous * extent)
                 joined.append((step.mode, contiguous))
                 continue

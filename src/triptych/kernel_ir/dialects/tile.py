@@ -50,13 +50,16 @@ pointer for each instruction (m, k), or (n, k), without the swizzle. `a_operand`
 lies: [major (0: K, 1: M or N), swizzle, leading byte offset, stride byte offset]; `[]` for registers. Where
 `%accumulate` (i1) is false the first k begins with zero. `wgmma_wait` leaves at most `groups` of the committed groups.
 
-    tile.umma %d, %a, %b, %accumulate {instruction, tiles = [M, N, K], d, a, b, a_operand, b_operand}
+    tile.umma %d, %a, %b, %accumulate [, %sfa, %sfb] {instruction, tiles = [M, N, K], d, a, b, a_operand, b_operand}
+    tile.tmem_copy %address, %source {ctas}
     tile.umma_commit %mbarrier, %blocks {ctas, multicast}
 
 are products into tensor memory, whose addresses are numbers (i32: `dialects/tensor_memory.py`). A warp comes to one,
 with the same operands in all lanes, and one thread begins it. `d` is what the address of each tile (m, n) is further
-than `%d`. A commit arrives on the mbarrier, or with `multicast` on that of every block of the cluster in the mask
-`%blocks`, when what this thread has begun before is complete.
+than `%d`. Block scales are in tensor memory, too (`dialects/block_scales.py`); the two highest bits of their addresses
+are a byte of a word. A copy brings the 512 bytes of a chunk of them there, in order with products. A commit arrives on
+the mbarrier, or with `multicast` on that of every block of the cluster in the mask `%blocks`, when what this thread has
+begun before is complete.
 
     tile.tmem_alloc %word, %columns {ctas}    tile.tmem_dealloc %address, %columns {ctas}    tile.tmem_permit {ctas}
     %register, ... = tile.tmem_load %address {shape, repeat, pack}
@@ -218,7 +221,7 @@ WGMMA_STEPS: Mapping[str, WgmmaStep] = {each: each.wgmma for each in TILE.operat
 # UMMA and tensor memory -----------------------------------------------------------------------------------------------
 UMMA = _op(
     "umma",
-    operands=("i32", f"i32|{_SHARED}", _SHARED, "i1"),
+    operands=("i32", f"i32|{_SHARED}", _SHARED, "i1", "i32*"),
     attributes=("instruction", "tiles", "d", "a", "b", "a_operand", "b_operand"),
     traits=ASYNC_TRANSFER,
     leaves_block=_is_of_pair,
@@ -255,6 +258,13 @@ TMEM_STORE = _op(
     attributes=("shape", "repeat", "pack"),
     traits=_OF_WARP,
     says="stores to tensor memory",
+)
+TMEM_COPY = _op(
+    "tmem_copy",
+    operands=("i32", _SHARED),
+    attributes=("ctas",),
+    traits=ASYNC_TRANSFER,
+    says="begins to copy scales to tensor memory",
 )
 TMEM_WAIT = _op(
     "tmem_wait",

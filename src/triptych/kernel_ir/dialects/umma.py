@@ -1,7 +1,8 @@
 """UMMA instructions (`tcgen05.mma`): one thread multiplies tiles of shared memory into tensor memory.
 
 Input: the name of an instruction, `m128n256k16.f32.f16.f16.cta1`: its shape, the types of D, A and B, and how many CTAs
-of a pair compute it. Output: its layouts, whether there is such an instruction, and the bits that say it.
+of a pair compute it; with block scales also their type and how many elements share one, `….cta1.ue4m3x16`. Output: its
+layouts, whether there is such an instruction, and the bits that say it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from triptych.support.dataclass import dataclass
 
 DEPTH_BITS = 256
 """What an instruction takes of a row of A or B: K elements."""
-_NAME = re.compile(r"m(\d+)n(\d+)k(\d+)\.(\w+)\.(\w+)\.(\w+)\.cta([12])")
+_NAME = re.compile(r"m(\d+)n(\d+)k(\d+)\.(\w+)\.(\w+)\.(\w+)\.cta([12])(?:\.(\w+)x(\d+))?")
 _HALVES, _FP8, _BYTES = ("f16", "bf16"), ("e4m3", "e5m2"), ("s8", "u8")
 _D_BITS = {"f16": 0, "f32": 1, "s32": 2}
-_OPERAND_BITS = {"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1}
+_SCALE_BITS = {"ue4m3": 0, "ue8m0": 1}
+_SCALED_KINDS = {("ue8m0", 32): "mxf4", ("ue4m3", 16): "mxf4nvf4", ("ue8m0", 16): "mxf4nvf4"}
+"""Of elements of four bits, by the type of scales and how many elements share one."""
+_OPERAND_BITS = {"e2m1": 1, "f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1}
 
 
 @dataclass(frozen=True)
@@ -31,16 +35,28 @@ class Umma:
     a: str
     b: str
     ctas: int
+    scale: str = ""
+    """The type of block scales, or nothing where there are none."""
+    vector: int = 0
+    """Elements along K that share a scale."""
 
     @property
     def name(self) -> str:
         """Its name in modules."""
         m, n, k = self.shape_mnk
-        return f"m{m}n{n}k{k}.{self.accumulator}.{self.a}.{self.b}.cta{self.ctas}"
+        scales = f".{self.scale}x{self.vector}" if self.scale else ""
+        return f"m{m}n{n}k{k}.{self.accumulator}.{self.a}.{self.b}.cta{self.ctas}{scales}"
+
+    @property
+    def scales(self) -> int:
+        """Scales of a row."""
+        return self.shape_mnk[2] // self.vector if self.scale else 0
 
     @property
     def kind(self) -> str:
         """What PTX calls its types."""
+        if self.scale:
+            return "mxf8f6f4" if self.a in _FP8 else _SCALED_KINDS[self.scale, self.vector]
         if self.a in _HALVES:
             return "f16"
         return {"tf32": "tf32", "e4m3": "f8f6f4", "e5m2": "f8f6f4", "s8": "i8", "u8": "i8"}[self.a]
@@ -50,6 +66,8 @@ class Umma:
         m, n, k = self.shape_mnk
         if self.a not in WIDTHS or self.b not in WIDTHS or k != DEPTH_BITS // WIDTHS[self.a]:
             return False
+        if self.scale:
+            return self._has_scales() and m == LANES * self.ctas and n in range(8 * self.ctas, 257, 8 * self.ctas)
         return self._has_types() and m in ((64, 128) if self.ctas == 1 else (128, 256)) and n in self._columns(m)
 
     def _has_types(self) -> bool:
@@ -61,6 +79,13 @@ class Umma:
         if a in _FP8:
             return b in _FP8 and d in ("f32", "f16")
         return a in _BYTES and b in _BYTES and d == "s32"
+
+    def _has_scales(self) -> bool:
+        if self.accumulator != "f32":
+            return False
+        if self.a in _FP8:
+            return self.b in _FP8 and (self.scale, self.vector) == ("ue8m0", 32)
+        return self.a == self.b == "e2m1" and (self.scale, self.vector) in _SCALED_KINDS
 
     def _columns(self, m: int) -> range | tuple[int, ...]:
         if self.a in _BYTES:
@@ -108,6 +133,9 @@ class Umma:
     def descriptor(self, a_major: int, b_major: int) -> int:
         """The 32 bits of the instruction descriptor; majors are 0 for K and 1 for M or N."""
         m, n, _ = self.shape_mnk
+        if self.scale:  # which bytes of a word scales are is added at run time
+            types = _OPERAND_BITS[self.a] << 7 | _OPERAND_BITS[self.b] << 10 | _SCALE_BITS[self.scale] << 23
+            return types | a_major << 15 | b_major << 16 | n // 8 << 17 | m // 128 << 27
         types = _D_BITS[self.accumulator] << 4 | _OPERAND_BITS[self.a] << 7 | _OPERAND_BITS[self.b] << 10
         return types | a_major << 15 | b_major << 16 | n // 8 << 17 | m // 16 << 24
 
@@ -118,6 +146,6 @@ def umma(name: str) -> Umma | None:
     found = _NAME.fullmatch(name)
     if found is None:
         return None
-    m, n, k, accumulator, a, b, ctas = found.groups()
-    made = Umma((int(m), int(n), int(k)), accumulator, a, b, int(ctas))
+    m, n, k, accumulator, a, b, ctas, scale, vector = found.groups()
+    made = Umma((int(m), int(n), int(k)), accumulator, a, b, int(ctas), scale or "", int(vector or 0))
     return made if made.exists() else None

@@ -21,6 +21,8 @@ from triptych.kernel_ir.dialects.umma import umma
 _DEEPEST = 256 * 64
 """Rows of A times all of k: a CPU packs A on the stack, 4 bytes for each."""
 FUSED = frozenset({WGMMA, UMMA})
+_WITHOUT_SCALES = 4
+"""Operands. Scales are in memory that later products, too, are scaled by."""
 _SAME = ("instruction", "d", "a_operand", "b_operand")
 
 
@@ -54,6 +56,7 @@ def _follows(run: list[Operation], operation: Operation, forms: AddressForms) ->
     slices = sum(list(one.attributes["tiles"])[2] for one in (*run, operation))
     return (
         first.name == operation.name
+        and len(operation.operands) == _WITHOUT_SCALES
         and first.operands[0] == operation.operands[0]
         and constant_of(operation.operands[3]) in (1, -1)
         and all(first.attributes[name] == operation.attributes[name] for name in _SAME)

@@ -87,8 +87,8 @@ def check_left(trace: Trace, roots: Iterable[Any], span: Span, function: str) ->
     """Refuse run-time values in objects that outlive the call; attributes of those that it made say what they were."""
     for holder, value in reachable(roots):
         if id(value) in trace.fresh and is_user_class(type(value)):
-            for name, kept in list(getattr(value, "__dict__", {}).items()):
-                if holds_run_time_values(kept):
+            for name, held in list(getattr(value, "__dict__", {}).items()):
+                if holds_run_time_values(held):
                     place_of_it = trace.stored.get(id(value))
                     object.__setattr__(value, name, CallLocal(f"{type(value).__name__}.{name}", function, place_of_it))
         if is_dynamic(value) or (is_own(type(value)) and is_dynamic_expression(value) and _has_values(value)):

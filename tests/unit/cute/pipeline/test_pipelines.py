@@ -309,14 +309,17 @@ def test_a_steady_loop_has_one_barrier_and_one_wait_on_a_gpu() -> None:
 
 
 @tt.kernel
-def copy_in_one_warp(x: cute.Tensor, out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+def copy_in_one_warp(x: cute.Tensor, out: cute.Tensor, stages: tt.Constexpr[int], given: tt.Constexpr[bool]) -> None:
     """The first warp copies, the other two add."""
     thread, _, _ = cute.arch.thread_idx()
-    buffer = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout((64, 1, stages)))
+    smem = cute.SmemAllocator()
+    buffer = smem.allocate_tensor(tt.Float32, cute.make_layout((64, 1, stages)))
+    barriers = smem.allocate_array(tt.Int64, 2 * stages) if tt.const_expr(given) else None
     pipe = pipeline.PipelineCpAsync.create(
         num_stages=stages,
-        producer_group=pipeline.CooperativeGroup(pipeline.Agent.Warp),
+        producer_group=pipeline.CooperativeGroup(pipeline.Agent.Thread, 32),
         consumer_group=pipeline.CooperativeGroup(pipeline.Agent.Thread, 64),
+        barrier_storage=barriers,
     )
     if thread < 32:
         mine = copy_of_rows(32).get_slice(thread)
@@ -340,19 +343,20 @@ def copy_in_one_warp(x: cute.Tensor, out: cute.Tensor, stages: tt.Constexpr[int]
 
 
 @tt.jit
-def copied_in_one_warp(x: cute.Tensor, out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
-    copy_in_one_warp(cute.select(x, mode=[1, 0]), out, stages).launch(grid=1, block=96)
+def copied_in_one_warp(x: cute.Tensor, out: cute.Tensor, stages: tt.Constexpr[int], given: tt.Constexpr[bool]) -> None:
+    copy_in_one_warp(cute.select(x, mode=[1, 0]), out, stages, given).launch(grid=1, block=96)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 8])
-@pytest.mark.parametrize("stages", [1, 2, 3])
-def test_one_warp_copies_and_others_compute(stages: int, rows: int) -> None:
+@pytest.mark.parametrize("rows", [1, 2, 19])
+@pytest.mark.parametrize(("stages", "given"), [(1, False), (2, False), (3, True), (8, True)])
+def test_one_warp_copies_and_others_compute(stages: int, given: bool, rows: int) -> None:
+    """By barriers of the block, or by mbarriers where there are more stages than those are enough for."""
     x = np.random.default_rng(rows).integers(-9, 9, (rows, 64)).astype(np.float32)
     out = np.zeros(64, np.float32)
-    copied_in_one_warp(x, out, stages)
+    copied_in_one_warp(x, out, stages, given)
     assert out.tolist() == (x * np.arange(1, rows + 1, dtype=np.float32)[:, None]).sum(0).tolist()
 
 
 def test_a_block_has_barriers_for_seven_stages() -> None:
     with pytest.raises(PipelineError, match="too many stages"):
-        copied_in_one_warp(np.zeros((1, 64), np.float32), np.zeros(64, np.float32), 8)
+        copied_in_one_warp(np.zeros((1, 64), np.float32), np.zeros(64, np.float32), 8, given=False)

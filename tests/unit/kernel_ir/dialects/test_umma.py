@@ -18,6 +18,9 @@ from triptych.kernel_ir.dialects.umma import umma
         ("m128n64k32.f16.e4m3.e4m3.cta1", (0, 0), 0x08100000),
         ("m128n128k32.s32.s8.s8.cta1", (0, 0), 0x082004A0),
         ("m128n128k32.s32.u8.u8.cta1", (0, 0), 0x08200020),
+        ("m128n128k32.f32.e4m3.e4m3.cta1.ue8m0x32", (0, 0), 0x08A00000),
+        ("m128n256k64.f32.e2m1.e2m1.cta1.ue4m3x16", (0, 0), 0x08400480),
+        ("m256n256k64.f32.e2m1.e2m1.cta2.ue8m0x32", (0, 0), 0x10C00480),
     ],
 )
 def test_instruction_descriptors(name: str, majors: tuple[int, int], bits: int) -> None:
@@ -41,6 +44,11 @@ def test_instruction_descriptors(name: str, majors: tuple[int, int], bits: int) 
         "m128n64k32.f32.s8.s8.cta1",
         "m128n64k16.f32.f64.f64.cta1",
         "m128n64k16",
+        "m64n64k32.f32.e4m3.e4m3.cta1.ue8m0x32",
+        "m128n64k32.f16.e4m3.e4m3.cta1.ue8m0x32",
+        "m128n64k32.f32.e4m3.e4m3.cta1.ue4m3x32",
+        "m128n64k64.f32.e2m1.e2m1.cta1.ue4m3x32",
+        "m128n64k64.f32.e2m1.e2m1.cta1",
     ],
 )
 def test_there_is_no_such_instruction(name: str) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from triptych.compat.mlir_builders.values import Value, raw
 from triptych.cute import math
+from triptych.cute.tracing.device import tracing
+from triptych.ir.types import type_text
 from triptych.metastage.values.scalars import Numeric
 
 __all__ = ["absf", "log"]
@@ -19,6 +22,9 @@ def log(operand: Numeric, *, fastmath: object = None, **_: object) -> Any:
     return math.log(operand)
 
 
-def absf(operand: Numeric, *, fastmath: object = None, **_: object) -> Any:
-    """The number without its sign."""
-    return abs(operand)
+def absf(operand: Numeric | Value, *, fastmath: object = None, **_: object) -> Any:
+    """The number, or every number of a vector, without its sign."""
+    if isinstance(operand, Numeric):
+        return abs(operand)
+    found = raw(operand)
+    return Value(tracing().value("math.absf", (found,), type_text(found.type)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.nvgpu.shared_operands import SmemLayoutAtomKind, make_smem_layout_atom
 from triptych.cute.nvgpu.tcgen05.copy_operations import (
@@ -23,12 +25,18 @@ from triptych.cute.nvgpu.tcgen05.mma_operations import (
     MmaF8F6F4Op,
     MmaF16BF16Op,
     MmaI8Op,
+    MmaMXF4NVF4Op,
+    MmaMXF4Op,
+    MmaMXF8F6F4Op,
     MmaTF32Op,
     OperandSource,
 )
+from triptych.cute.nvgpu.tcgen05.scale_copies import Cp4x32x128bOp, get_s2t_smem_desc_tensor, make_s2t_copy
 from triptych.cute.tensors.layout_orders import OperandMajorMode
+from triptych.cute.tensors.tensor_memory import find_tmem_tensor_col_offset
 
 __all__ = [
+    "Cp4x32x128bOp",
     "CtaGroup",
     "Field",
     "Ld16x64bOp",
@@ -38,6 +46,9 @@ __all__ = [
     "MmaF8F6F4Op",
     "MmaF16BF16Op",
     "MmaI8Op",
+    "MmaMXF4NVF4Op",
+    "MmaMXF4Op",
+    "MmaMXF8F6F4Op",
     "MmaTF32Op",
     "OperandMajorMode",
     "OperandSource",
@@ -49,9 +60,15 @@ __all__ = [
     "St16x256bOp",
     "St32x32bOp",
     "Unpack",
+    "find_tmem_tensor_col_offset",
+    "get_s2t_smem_desc_tensor",
+    "make_s2t_copy",
     "make_smem_layout_atom",
     "make_tmem_copy",
 ]
+
+copy = mma = sys.modules[__name__]
+"""Modules of the same names, by which public programs say them too."""
 
 
 def __dir__() -> list[str]:

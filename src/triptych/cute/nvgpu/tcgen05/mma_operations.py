@@ -6,7 +6,7 @@ import enum
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.mma.atoms import MmaOperands, Operand, misfit
+from triptych.cute.mma.atoms import BlockScales, MmaOperands, Operand, misfit
 from triptych.cute.mma.run_time_fields import Fields, RunTimeField
 from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.nvgpu.shared_operands import shared_fragment, slices
@@ -16,8 +16,16 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_trace, tracing
 from triptych.cute.tracing.eager import eager
 from triptych.cute.tracing.errors import UnknownMatrixInstructionError
+from triptych.ir.handles import Value
+from triptych.kernel_ir.dialects.block_scales import CHUNK_ROWS, SCALE_BITS, chunks_of
 from triptych.kernel_ir.dialects.mma import WIDTHS
-from triptych.kernel_ir.dialects.tensor_memory import accumulator_layout, accumulator_words, address_step
+from triptych.kernel_ir.dialects.tensor_memory import (
+    LANES,
+    WARP_LANES,
+    accumulator_layout,
+    accumulator_words,
+    address_step,
+)
 from triptych.kernel_ir.dialects.tile import UMMA
 from triptych.kernel_ir.dialects.umma import DEPTH_BITS, Umma, umma
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, size
@@ -25,8 +33,10 @@ from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import (
     BFloat16,
     Boolean,
+    Float4E2M1FN,
     Float8E4M3FN,
     Float8E5M2,
+    Float8E8M0FNU,
     Float16,
     Float32,
     Int8,
@@ -50,12 +60,19 @@ class Field(enum.Enum):
     """What programs change of a product while the kernel runs."""
 
     ACCUMULATE = "accumulate"
+    SFA = "scales of A"
+    SFB = "scales of B"
 
     def __str__(self) -> str:
         return f"tcgen05.Field.{self.name}"
 
 
 _FIELDS: Fields = {Field.ACCUMULATE: RunTimeField("accumulate", initial=False)}
+_SCALED_FIELDS: Fields = {
+    **_FIELDS,
+    Field.SFA: RunTimeField("sfa_address", is_address=True),
+    Field.SFB: RunTimeField("sfb_address", is_address=True),
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -227,6 +244,85 @@ class MmaF8F6F4Op(UmmaOp):
         super().__init__(a_dtype, b_dtype, acc_dtype, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class ScaledUmmaOp(UmmaOp):
+    """A product whose operands have a scale for each 16 or 32 elements along K, in tensor memory."""
+
+    sf_dtype: type[Numeric] = Float8E8M0FNU
+    sf_vec_size: int = 32
+
+    def _name(self) -> str:
+        scale = _SCALES.get(self.sf_dtype, self.sf_dtype.__name__)
+        return f"{self._shape_and_types()}.cta{self.cta_group.value}.{scale}x{self.sf_vec_size}"
+
+    @property
+    def fields(self) -> Fields:
+        """Whether a product is added to D, and where the scales are."""
+        return _SCALED_FIELDS
+
+    @property
+    def scales(self) -> BlockScales:
+        """As tensor memory has them: of whole chunks of 128 rows, in all four quarters of the lanes."""
+        m, n, k = self.shape_mnk
+        a, b = (
+            Layout((1, LANES // WARP_LANES * CHUNK_ROWS * chunks_of(rows) * k), (0, 1))
+            for rows in (m // self.cta_group.value, n)
+        )
+        return BlockScales(self.sf_dtype, self.sf_vec_size, a, b)
+
+
+_SCALES: dict[type[Numeric], str] = {Float8E8M0FNU: "ue8m0", Float8E4M3FN: "ue4m3"}
+
+
+class MmaMXF8F6F4Op(ScaledUmmaOp):
+    """Products of floats of one byte, 32 of which share a power of two."""
+
+    __slots__ = ()
+    factors = (Float8E4M3FN, Float8E5M2)
+
+    @eager
+    def __init__(
+        self,
+        a_dtype: type[Numeric],
+        b_dtype: type[Numeric],
+        instruction_shape: Shape3,
+        cta_group: CtaGroup,
+        a_src: OperandSource,
+        a_major_mode: OperandMajorMode,
+        b_major_mode: OperandMajorMode,
+    ) -> None:
+        super().__init__(a_dtype, b_dtype, Float32, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+
+
+class MmaMXF4Op(ScaledUmmaOp):
+    """Products of floats of four bits, 32 of which share a power of two."""
+
+    __slots__ = ()
+    factors = (Float4E2M1FN,)
+
+    @eager
+    def __init__(self, instruction_shape: Shape3, cta_group: CtaGroup, a_src: OperandSource) -> None:
+        k = OperandMajorMode.K
+        super().__init__(*_FOUR_BITS, instruction_shape, cta_group, a_src, k, k)
+
+
+class MmaMXF4NVF4Op(ScaledUmmaOp):
+    """Products of floats of four bits, 16 of which share a scale."""
+
+    __slots__ = ()
+    factors = (Float4E2M1FN,)
+
+    @eager
+    def __init__(
+        self, sf_dtype: type[Numeric], instruction_shape: Shape3, cta_group: CtaGroup, a_src: OperandSource
+    ) -> None:
+        k = OperandMajorMode.K
+        super().__init__(*_FOUR_BITS, instruction_shape, cta_group, a_src, k, k, sf_dtype, 16)
+
+
+_FOUR_BITS = (Float4E2M1FN, Float4E2M1FN, Float32)
+
+
 # emission: one operation stands for all instructions of a call, and one thread of the warp begins them ---------------
 def _emit(instruction: Umma, product: MmaOperands) -> None:
     """One `tile.umma` for all instructions of a product."""
@@ -251,8 +347,36 @@ def _emit(instruction: Umma, product: MmaOperands) -> None:
         name = operand.name.lower()
         attributes[name], attributes[f"{name}_operand"] = builder.integers(places), builder.integers(lies)
         operands.append(pointer)
-    accumulate = materialize(product.accumulate, Boolean.info, trace)
-    trace.operation(UMMA, [*operands, accumulate], attributes=attributes)
+    operands.append(materialize(product.accumulate, Boolean.info, trace))
+    if instruction.scale:
+        for name, tensor, field in (
+            ("sfa", product.sfa, product.sfa_address),
+            ("sfb", product.sfb, product.sfb_address),
+        ):
+            start, steps = _scale_addresses(product.tiles, tensor, field)
+            attributes[name] = builder.integers(steps)
+            operands.append(start)
+    trace.operation(UMMA, operands, attributes=attributes)
+
+
+def _scale_addresses(
+    tiles: tuple[int, int, int], scales: Operand | None, field: Int32 | None
+) -> tuple[Value, list[int]]:
+    """Where the scales of the first instruction are, and how much further those of each along K: of a tensor, or of a
+    field for one instruction."""
+    if tiles[:2] != (1, 1) or (scales is None and tiles[2] != 1):
+        raise misfit(
+            "scales are of one instruction along M and N, and those that fields say of one along K",
+            f"{tiles} instructions along (M, N, K)",
+            "a product of one",
+            "cute.gemm(tiled_mma, sums, [a, scales of a], [b, scales of b], sums)",
+        )
+    if scales is None:
+        assert field is not None, "there are scales in a tensor, or a field says where"
+        return field.ir_value(), [0]
+    layout = scales.tensor.layout
+    steps = [address_step(layout((0, 0, k)[: len(layout)]), SCALE_BITS) for k in range(tiles[2])]
+    return scales.tensor.pointer.ir_value(), steps
 
 
 def _tile_addresses(operand: Operand) -> list[int]:

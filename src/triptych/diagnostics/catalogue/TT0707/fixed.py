@@ -2,6 +2,6 @@ from triptych import compat
 
 with compat.activated():
     try:
-        from cutlass.cute.nvgpu.tcgen05 import make_s2t_copy
+        from cutlass.cute.nvgpu.tcgen05 import make_umma_smem_desc
     except ImportError:
-        make_s2t_copy = None
+        make_umma_smem_desc = None

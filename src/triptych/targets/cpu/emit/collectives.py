@@ -10,7 +10,7 @@ from triptych.ir.builder import ERROR_ATTRIBUTE
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.location import place_of
-from triptych.ir.types import byte_size, is_integer
+from triptych.ir.types import byte_size, is_float, is_integer
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
 from triptych.kernel_ir.dialects.tile import WARP_THREADS
@@ -77,6 +77,8 @@ _REDUCTIONS = {
     "xor": ("xor", "0"),
 }
 """By kind: the vector reduction and its neutral number."""
+_EXTREMES = {"fmin": ("minimumf", "0x7F800000"), "fmax": ("maximumf", "0xFF800000")}
+_ORDERED, _NAN = 7, "0x7FC00000"
 
 
 def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int, lanes: int) -> int:
@@ -202,6 +204,9 @@ def reduce(warp: Warp, operation: Operation) -> None:
     value, members = operation.operands
     code, result = warp.code, operation.results[0]
     kind = result.type
+    if is_float(kind, 32) and _kind(operation) in _EXTREMES:
+        _reduce_floats(warp, operation)
+        return
     name, neutral = _REDUCTIONS.get(_kind(operation), ("", ""))
     if not name or not is_integer(kind, 32):
         raise LoweringError(
@@ -214,6 +219,29 @@ def reduce(warp: Warp, operation: Operation) -> None:
             lanes, vector, code.dense(", ".join([neutral] * code.width), code.wide(kind)), code.wide(kind)
         )
     warp.set(result, Scalar(code.reduce(name, vector, kind)))
+
+
+def _reduce_floats(warp: Warp, operation: Operation) -> None:
+    """The least or greatest number of the lanes: NaN where one is and `nan` says so, or where all are."""
+    value, members = operation.operands
+    code, result, attributes = warp.code, operation.results[0], operation.attributes
+    kind, wide = result.type, code.wide(result.type)
+    name, neutral = _EXTREMES[_kind(operation)]
+    vector = warp.vector(value)
+    if "abs" in attributes:
+        vector = code.value("math.absf", (vector,), wide)
+    lanes = participants(warp, operation, members)
+    bottom = code.dense(", ".join([neutral] * code.width), wide)
+    if "nan" in attributes:
+        taken = vector if lanes is None else code.select(lanes, vector, bottom, wide)
+        warp.set(result, Scalar(code.reduce(name, taken, kind)))
+        return
+    ordered = {"predicate": code.integer("i64", _ORDERED)}
+    numbers = code.value("arith.cmpf", (vector, vector), code.wide("i1"), ordered)
+    numbers = numbers if lanes is None else code.both(lanes, numbers)
+    found = code.reduce(name, code.select(numbers, vector, bottom, wide), kind)
+    none = code.value("arith.constant", (), kind, {"value": code.attribute(f"{_NAN} : f32")})
+    warp.set(result, Scalar(code.select(code.any(numbers), found, none, kind)))
 
 
 def match(warp: Warp, operation: Operation) -> None:

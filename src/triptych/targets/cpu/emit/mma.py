@@ -15,65 +15,9 @@ from triptych.kernel_ir.dialects.tile import MMA, WARP_THREADS
 from triptych.layout import Layout, size
 from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.emit.collectives import require_whole_warp
+from triptych.targets.cpu.emit.operand_conversion import converted, stored_type
 from triptych.targets.cpu.emit.values import StackSlot
 from triptych.targets.cpu.emit.warp import Warp
-
-# MMA operand conversion: vectors of any element type as f32 or i32, exactly.
-
-_STORED = {"bf16": "i16", "tf32": "f32", "e4m3": "i8", "e5m2": "i8", "s8": "i8", "u8": "i8", "s32": "i32"}
-"""Elements whose type in memory has another name."""
-
-
-def stored_type(kind: str) -> str:
-    """The type of an operand's elements in memory."""
-    return _STORED.get(kind, kind)
-
-
-def converted(result: str, value: str, kind: str, lanes: int) -> Iterator[str]:
-    """Elements as f32 or i32, exactly."""
-    f32, i32, i8, i16, f16 = (f"vector<{lanes}x{name}>" for name in ("f32", "i32", "i8", "i16", "f16"))
-    if kind == "f16":
-        yield f"{result} = arith.extf {value} : {f16} to {f32}"
-    elif kind == "bf16":  # the upper half of an f32
-        yield f"{result}w = arith.extui {value} : {i16} to {i32}"
-        yield f"{result}n = arith.constant dense<16> : {i32}"
-        yield f"{result}s = arith.shli {result}w, {result}n : {i32}"
-        yield f"{result} = arith.bitcast {result}s : {i32} to {f32}"
-    elif kind == "tf32":
-        yield f"{result}i = arith.bitcast {value} : {f32} to {i32}"
-        yield f"{result}m = arith.constant dense<-8192> : {i32}"
-        yield f"{result}a = arith.andi {result}i, {result}m : {i32}"
-        yield f"{result} = arith.bitcast {result}a : {i32} to {f32}"
-    elif kind in ("s8", "u8"):
-        yield f"{result} = arith.{'extsi' if kind == 's8' else 'extui'} {value} : {i8} to {i32}"
-    elif kind == "e5m2":  # the upper half of an f16
-        yield f"{result}w = arith.extui {value} : {i8} to {i16}"
-        yield f"{result}n = arith.constant dense<8> : {i16}"
-        yield f"{result}s = arith.shli {result}w, {result}n : {i16}"
-        yield f"{result}h = arith.bitcast {result}s : {i16} to {f16}"
-        yield f"{result} = arith.extf {result}h : {f16} to {f32}"
-    else:
-        yield from _converted_e4m3(result, value, lanes)
-
-
-def _converted_e4m3(result: str, value: str, lanes: int) -> Iterator[str]:
-    """As the bits of an f16, whose exponent has another bias: 2**8 too small. All ones stand for no number."""
-    f32, i8, i16, f16, i1 = (f"vector<{lanes}x{name}>" for name in ("f32", "i8", "i16", "f16", "i1"))
-    yield f"{result}w = arith.extsi {value} : {i8} to {i16}"
-    yield f"{result}n = arith.constant dense<7> : {i16}"
-    yield f"{result}s = arith.shli {result}w, {result}n : {i16}"
-    yield f"{result}k = arith.constant dense<-16512> : {i16}"  # the sign, and not the copy of it below
-    yield f"{result}b = arith.andi {result}s, {result}k : {i16}"
-    yield f"{result}h = arith.bitcast {result}b : {i16} to {f16}"
-    yield f"{result}e = arith.extf {result}h : {f16} to {f32}"
-    yield f"{result}c = arith.constant dense<256.0> : {f32}"
-    yield f"{result}f = arith.mulf {result}e, {result}c : {f32}"
-    yield f"{result}m = arith.constant dense<127> : {i8}"
-    yield f"{result}u = arith.andi {value}, {result}m : {i8}"
-    yield f"{result}q = arith.cmpi eq, {result}u, {result}m : {i8}"
-    yield f"{result}x = arith.constant dense<0x7FC00000> : {f32}"
-    yield f"{result} = arith.select {result}q, {result}x, {result}f : {i1}, {f32}"
-
 
 # MMA tile functions: they multiply tiles as they lie in the registers of a warp's lanes.
 #

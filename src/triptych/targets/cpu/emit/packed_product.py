@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from triptych.kernel_ir.dialects.mma import DEPTH_BYTES, WIDTHS
 from triptych.kernel_ir.dialects.smem_operands import ATOM_ROWS, CHUNK_BYTES, K_MAJOR
 from triptych.support.dataclass import dataclass
-from triptych.targets.cpu.emit.mma import converted, stored_type
+from triptych.targets.cpu.emit.operand_conversion import converted, stored_type
 from triptych.targets.cpu.emit.text_lines import Lines
 
 LANES = 16
@@ -40,19 +40,14 @@ class Operand:
         return f"{self.kind}.r" if self.major is None else f"{self.kind}.{'kn'[self.major]}{self.swizzle}"
 
     @property
-    def size(self) -> int:
-        """Bytes of an element."""
-        return WIDTHS[self.kind] // 8
-
-    @property
     def chunk(self) -> int:
         """Elements that a swizzle keeps together."""
-        return CHUNK_BYTES // self.size
+        return 8 * CHUNK_BYTES // WIDTHS[self.kind]
 
     @property
     def depth(self) -> int:
         """K of an instruction."""
-        return DEPTH_BYTES // self.size
+        return 8 * DEPTH_BYTES // WIDTHS[self.kind]
 
     @property
     def row_bytes(self) -> int:
@@ -133,8 +128,19 @@ class PackedProduct:
         if half is not None:
             count, alignment = count // 2, alignment // 2
             pointer = lines.moved(pointer, lines.value(f"arith.muli {half}, %c8 : i64"), "i8")
+        if operand.kind == "e2m1":
+            return self._halves_of_bytes(pointer)
         kind = f"vector<{count}x{stored_type(operand.kind)}>"
         return lines.value(f"llvm.load {pointer} {{alignment = {alignment} : i64}} : !llvm.ptr -> {kind}")
+
+    def _halves_of_bytes(self, pointer: str) -> str:
+        """32 elements of four bits, a byte each, whose high bits stay what they are."""
+        lines, kind = self._lines, f"vector<{CHUNK_BYTES}xi8>"
+        low = lines.value(f"llvm.load {pointer} {{alignment = {CHUNK_BYTES} : i64}} : !llvm.ptr -> {kind}")
+        four = lines.value(f"arith.constant dense<4> : {kind}")
+        high = lines.value(f"arith.shrui {low}, {four} : {kind}")
+        places = [half * CHUNK_BYTES + byte for byte in range(CHUNK_BYTES) for half in range(2)]
+        return lines.shuffle(low, high, places, CHUNK_BYTES, "i8")
 
     def _pack_rows(self) -> None:
         """16 rows along K: four by four, so that the transposition gives 16 rows of one k."""
@@ -251,7 +257,7 @@ class PackedProduct:
         if b.major != K_MAJOR:
             with lines.loop("%k", "%c0", "%slice", "%c1"):
                 column, number, half = self._column_start("b", b), "%j", None
-                if b.size == 1:
+                if WIDTHS[b.kind] == 8:
                     half = lines.value("arith.andi %j, %c1 : i64")
                     number = lines.value("arith.shrui %j, %c1 : i64")
                 chunk = self._chunk_at(b, self._at_chunk("b", b, column, number), half)
@@ -277,10 +283,14 @@ class PackedProduct:
 
     # sums ---------------------------------------------------------------------------------------------------------
     def _multiplied(self, sums: Sequence[str], columns: Sequence[str], step: str) -> list[str]:
-        """Over all k: each vector of A times one number of each column."""
+        """Over all k."""
+        return self._over(("%c0", "%k_count"), sums, columns, step)
+
+    def _over(self, range_: tuple[str, str], sums: Sequence[str], columns: Sequence[str], step: str) -> list[str]:
+        """Over a range of k: each vector of A times one number of each column."""
         lines = self._lines
         steps = lines.value(f"arith.constant {_STEPS} : i64")
-        with lines.carrying("%k", "%c0", "%k_count", steps, sums, self._vector) as totals:
+        with lines.carrying("%k", *range_, steps, sums, self._vector) as totals:
             for i in range(_STEPS):
                 k = lines.plus("%k", i)
                 at = lines.value(f"arith.addi {lines.value(f'arith.muli {k}, %groups : i64')}, %w : i64")

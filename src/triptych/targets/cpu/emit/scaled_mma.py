@@ -19,13 +19,13 @@ from triptych.targets.cpu.emit.mma import (
     Side,
     WarpProduct,
     array_of,
-    converted,
     function_name,
     function_text,
     row_address,
     table,
     values,
 )
+from triptych.targets.cpu.emit.operand_conversion import converted
 from triptych.targets.cpu.emit.warp import Warp
 
 _BYTES = f"vector<{WARP_THREADS}xi8>"
@@ -70,12 +70,12 @@ class _ScaledProduct(WarpProduct):
             yield from row_address(f"%p{byte}", "%array", "%registers", byte, 4, "i8")
             yield f"%m{byte} = llvm.load %p{byte} {{alignment = 32 : i64}} : !llvm.ptr -> {_BYTES}"
             if packed:
-                yield from _converted_e2m1(f"%v{2 * byte}", f"%m{byte}")
+                yield from converted(f"%v{2 * byte}", f"%m{byte}", "e2m1", WARP_THREADS)
                 yield f"%h{byte} = arith.shrui %m{byte}, %shift4 : {_BYTES}"
-                yield from _converted_e2m1(f"%v{2 * byte + 1}", f"%h{byte}")
+                yield from converted(f"%v{2 * byte + 1}", f"%h{byte}", "e2m1", WARP_THREADS)
             elif side.kind == "e2m1":
                 yield f"%h{byte} = arith.shrui %m{byte}, %shift2 : {_BYTES}"
-                yield from _converted_e2m1(f"%v{byte}", f"%h{byte}")
+                yield from converted(f"%v{byte}", f"%h{byte}", "e2m1", WARP_THREADS)
             else:
                 yield from converted(f"%v{byte}", f"%m{byte}", side.kind, WARP_THREADS)
 
@@ -85,7 +85,7 @@ class _ScaledProduct(WarpProduct):
         for scale in range(self._scaled.scales):
             yield from row_address(f"%q{scale}", "%scale_array", "%scale_registers", scale, self._scaled.scales, "i8")
             yield f"%g{scale} = llvm.load %q{scale} {{alignment = 32 : i64}} : !llvm.ptr -> {_BYTES}"
-            yield from _converted_scale(f"%w{scale}", f"%g{scale}", self._scaled.scale)
+            yield from converted(f"%w{scale}", f"%g{scale}", self._scaled.scale, WARP_THREADS)
             for p, pattern in enumerate(side.patterns):
                 lanes = ", ".join(str(4 * (row % 8) + row // 8) for row in pattern)
                 name = f"%z{scale}_{p}"
@@ -136,42 +136,6 @@ class _ScaledProduct(WarpProduct):
             "given": f"%sf{operand}, %scales, ",
             "kinds": "!llvm.ptr, !llvm.ptr, ",
         }
-
-
-def _converted_e2m1(result: str, value: str) -> Iterator[str]:
-    """The low four bits as an f32: as the bits of an f16, whose exponent has another bias, 2**14 too small."""
-    i16, f16, f32 = (f"vector<{WARP_THREADS}x{kind}>" for kind in ("i16", "f16", "f32"))
-    yield f"{result}w = arith.extui {value} : {_BYTES} to {i16}"
-    for name, bits, distance in (("s", 8, 12), ("u", 7, 9)):
-        yield f"{result}{name}m = arith.constant dense<{bits}> : {i16}"
-        yield f"{result}{name}n = arith.constant dense<{distance}> : {i16}"
-        yield f"{result}{name}b = arith.andi {result}w, {result}{name}m : {i16}"
-        yield f"{result}{name} = arith.shli {result}{name}b, {result}{name}n : {i16}"
-    yield f"{result}b = arith.ori {result}s, {result}u : {i16}"
-    yield f"{result}h = arith.bitcast {result}b : {i16} to {f16}"
-    yield f"{result}e = arith.extf {result}h : {f16} to {f32}"
-    yield f"{result}c = arith.constant dense<16384.0> : {f32}"
-    yield f"{result} = arith.mulf {result}e, {result}c : {f32}"
-
-
-def _converted_scale(result: str, value: str, kind: str) -> Iterator[str]:
-    """Scales as f32, exactly. Of ue8m0, the exponent of an f32: 0 is a subnormal number there, 255 none."""
-    i32, f32, i1 = (f"vector<{WARP_THREADS}x{name}>" for name in ("i32", "f32", "i1"))
-    if kind == "ue4m3":
-        yield f"{result}_bits = arith.constant dense<127> : {_BYTES}"
-        yield f"{result}_unsigned = arith.andi {value}, {result}_bits : {_BYTES}"
-        yield from converted(result, f"{result}_unsigned", "e4m3", WARP_THREADS)
-        return
-    yield f"{result}w = arith.extui {value} : {_BYTES} to {i32}"
-    yield f"{result}n = arith.constant dense<23> : {i32}"
-    yield f"{result}s = arith.shli {result}w, {result}n : {i32}"
-    for name, special, bits in (("z", 0, 0x00400000), ("x", 255, 0x7FC00000)):
-        before = f"{result}s" if name == "z" else f"{result}z"
-        yield f"{result}{name}o = arith.constant dense<{special}> : {i32}"
-        yield f"{result}{name}q = arith.cmpi eq, {result}w, {result}{name}o : {i32}"
-        yield f"{result}{name}v = arith.constant dense<{bits}> : {i32}"
-        yield f"{result}{name} = arith.select {result}{name}q, {result}{name}v, {before} : {i1}, {i32}"
-    yield f"{result} = arith.bitcast {result}x : {i32} to {f32}"
 
 
 def multiply(warp: Warp, operation: Operation) -> None:

@@ -22,7 +22,7 @@ from triptych.kernel_ir.dialects.tensor_memory import (
     LANE_SHIFT,
     WARP_LANES,
 )
-from triptych.kernel_ir.dialects.tile import TMEM_ALLOC, TMEM_DEALLOC, TMEM_PERMIT, UMMA, UMMA_COMMIT
+from triptych.kernel_ir.dialects.tile import TMEM_ALLOC, TMEM_COPY, TMEM_DEALLOC, TMEM_PERMIT, UMMA, UMMA_COMMIT
 from triptych.kernel_ir.dialects.umma import umma
 from triptych.targets.cpu.emit.barrier_state import (
     TENSOR_LAST,
@@ -239,7 +239,7 @@ def _ctas(operation: Operation) -> int:
     if operation.name == UMMA:
         instruction = umma(str(operation.attributes["instruction"].value))
         return 0 if instruction is None else instruction.ctas
-    named = operation.name in (UMMA_COMMIT, TMEM_ALLOC, TMEM_DEALLOC, TMEM_PERMIT)
+    named = operation.name in (UMMA_COMMIT, TMEM_COPY, TMEM_ALLOC, TMEM_DEALLOC, TMEM_PERMIT)
     return int(operation.attributes["ctas"].value) if named else 0
 
 

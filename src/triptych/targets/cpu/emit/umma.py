@@ -11,6 +11,7 @@ from functools import cache, partial
 from itertools import product
 
 from triptych.ir.handles import Operation, Value
+from triptych.kernel_ir.dialects.block_scales import CHUNK, CHUNK_FACTORS
 from triptych.kernel_ir.dialects.mma import WIDTHS
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.kernel_ir.dialects.tensor_memory import (
@@ -20,10 +21,12 @@ from triptych.kernel_ir.dialects.tensor_memory import (
     LANE_MASK,
     LANE_SHIFT,
     LANES,
+    WARP_LANES,
     TmemAccess,
 )
 from triptych.kernel_ir.dialects.tile import (
     TMEM_ALLOC,
+    TMEM_COPY,
     TMEM_DEALLOC,
     TMEM_FENCE,
     TMEM_LOAD,
@@ -53,7 +56,12 @@ from triptych.targets.cpu.emit.tensor_columns import (
     state_of,
 )
 from triptych.targets.cpu.emit.tma import each_bit, first_of_pair, own_rank
-from triptych.targets.cpu.emit.umma_tiles import function_name, product_function
+from triptych.targets.cpu.emit.umma_tiles import (
+    function_name,
+    product_function,
+    scaled_function_name,
+    scaled_product_function,
+)
 from triptych.targets.cpu.emit.values import Vector
 from triptych.targets.cpu.emit.warp import Warp
 
@@ -169,7 +177,7 @@ def multiply(warp: Warp, operation: Operation) -> None:
     given = [of_first(warp, operand) for operand in operation.operands]
     instruction = umma(str(attributes["instruction"].value))
     assert instruction is not None, "checked where it was emitted"
-    d, a, b, accumulate = given
+    d, a, b, accumulate, *scales = given
     ranks, states, factors = [own_rank(warp)], [state_of(warp)], [a, b]
     if instruction.ctas == 2:
         cluster = warp.arrays.cluster
@@ -185,7 +193,8 @@ def multiply(warp: Warp, operation: Operation) -> None:
     for low, size in _ranges(warp, operation, instruction, factors):
         warp.arrays.observer.begins(warp, operation, first_lane(warp), low, size)
     bases = [warp.code.load(state.place(TENSOR_MEMORY), "!llvm.ptr", 8) for state in states]
-    defer_umma(warp, [*bases, d, *factors, accumulate], partial(_product, warp, operation, instruction))
+    values = [*bases, d, *factors, accumulate, *scales]
+    defer_umma(warp, values, partial(_product, warp, operation, instruction))
 
 
 def _sums(warp: Warp, operation: Operation, d: Value) -> list[Value]:
@@ -201,8 +210,9 @@ def _ranges(warp: Warp, operation: Operation, instruction: Umma, factors: Sequen
     attributes, ctas, found = operation.attributes, instruction.ctas, []
     m, n, k = instruction.shape_mnk
     for i, (name, kind, rows) in enumerate((("a", instruction.a, m), ("b", instruction.b, n))):
-        size, places = WIDTHS[kind] // 8, list(attributes[name])
-        last = SmemOperand(*attributes[f"{name}_operand"]).plain_address(rows // ctas - 1, k - 1, size) + size
+        size, places = max(1, WIDTHS[kind] // 8), list(attributes[name])
+        depth = k * WIDTHS[kind] // 8 // size
+        last = SmemOperand(*attributes[f"{name}_operand"]).plain_address(rows // ctas - 1, depth - 1, size) + size
         for start in factors[i * ctas : (i + 1) * ctas]:
             found.append((warp.code.offset(start, min(places), "i8"), max(places) - min(places) + last))
     return found
@@ -212,19 +222,24 @@ def _product(warp: Warp, operation: Operation, instruction: Umma, state: State |
     """One call for each tile (m, n), over all k; of a pair, for the rows of each block with the columns of each."""
     code, attributes, ctas = warp.code, operation.attributes, instruction.ctas
     *bases, d = given[: ctas + 1]
-    a, b, accumulate = given[ctas + 1 : 2 * ctas + 1], given[2 * ctas + 1 : -1], given[-1]
+    a, b, accumulate = given[ctas + 1 : 2 * ctas + 1], given[2 * ctas + 1 : 3 * ctas + 1], given[3 * ctas + 1]
     m, n, _ = instruction.shape_mnk
     lies = [SmemOperand(*attributes[f"{name}_operand"]) for name in "ab"]
     left, right = (
         Operand(kind, one.major, one.swizzle) for kind, one in zip((instruction.a, instruction.b), lies, strict=True)
     )
-    kind = (left, right, instruction.accumulator, m // ctas, 32 if m == LANES // 2 else 16)
-    warp.arrays.define(product_function(*kind, has_wide_registers()))
+    if instruction.scale:
+        scaled = (left, right, instruction.scale, instruction.vector)
+        name, text = scaled_function_name(*scaled), scaled_product_function(*scaled, has_wide_registers())
+    else:
+        kind = (left, right, instruction.accumulator, m // ctas, 32 if m == LANES // 2 else 16)
+        name, text = function_name(*kind), product_function(*kind, has_wide_registers())
+    warp.arrays.define(text)
     tiles, steps = list(attributes["tiles"]), list(attributes["d"])
     tables = {name: table(warp, list(attributes[name])) for name in "ab"}
     number = partial(code.constant, kind="i64")
     distances = [number(part) for one in lies for part in (one.leading, one.stride)]
-    callee = {"callee": code.attribute(f'@"{function_name(*kind)}"')}
+    callee = {"callee": code.attribute(f'@"{name}"')}
     for row, column in product(range(tiles[0]), range(tiles[1])):
         for block, half in product(range(ctas), repeat=2):
             step = steps[row + tiles[0] * column] + half * _second_half(instruction)
@@ -232,7 +247,54 @@ def _product(warp: Warp, operation: Operation, instruction: Umma, state: State |
             factors = [a[block], code.offset(tables["a"], row, "i32"), number(tiles[0])]
             factors += [b[half], code.offset(tables["b"], column, "i32"), number(tiles[1])]
             sums = [start, accumulate, number(n // ctas // 8), number(tiles[2])]
-            code.operation("func.call", [*sums, *factors, *distances], attributes=callee)
+            scales = _scales(warp, operation, bases[block], given[-2:], half * n // ctas) if instruction.scale else []
+            code.operation("func.call", [*sums, *factors, *distances, *scales], attributes=callee)
+
+
+def _scales(warp: Warp, operation: Operation, base: Value, addresses: Sequence[Value], columns: int) -> list[Value]:
+    """Of A and of B from a column on: the word of the first row in the tensor memory of a block, which of its bytes,
+    and how much further slices are. Of B, a block of a pair has the scales of all columns."""
+    code, found = warp.code, []
+    for name, address, first in (("sfa", addresses[0], 0), ("sfb", addresses[1], columns)):
+        away = first % WARP_LANES << LANE_SHIFT | first // WARP_LANES
+        moved = code.value("arith.addi", (address, code.constant(away, "i32")), "i32")
+        byte = code.value("arith.shrui", (address, code.constant(_BYTE_SHIFT, "i32")), "i32")
+        steps = [step & 0xFFFFFFFF for step in operation.attributes[name]]
+        further = [part for step in steps for part in ((step & COLUMN_MASK) * LANES, step >> _BYTE_SHIFT)]
+        found += [_place(warp, base, moved), byte, table(warp, further)]
+    return found
+
+
+def copy_scales(warp: Warp, operation: Operation) -> None:
+    """Begin to copy a chunk, 32 rows of 16 bytes, to four columns of each quarter of the lanes, in order with
+    products; of a pair, by both blocks."""
+    address, source = (of_first(warp, operand) for operand in operation.operands)
+    ranks, states, sources = [own_rank(warp)], [state_of(warp)], [source]
+    if operation.attributes["ctas"].value == 2:
+        cluster = warp.arrays.cluster
+        assert cluster is not None, "a kernel with pairs of blocks has clusters"
+        first = first_of_pair(warp.code, cluster.rank())
+        ranks = [first, warp.code.value("arith.ori", (first, warp.code.constant(1, "i32")), "i32")]
+        states = [cluster.state(rank) for rank in ranks]
+        sources = [warp.arrays.of_rank(warp, operation, source, rank) for rank in ranks]
+    require_taken(warp, operation, address, CHUNK_FACTORS, states)
+    fresh = warp.code.constant(0, "i1")
+    for rank, state, start in zip(ranks, states, sources, strict=True):
+        warp.arrays.observer.tensor(warp, operation, rank, address, CHUNK_FACTORS, fresh)
+        warp.arrays.observer.begins(warp, operation, first_lane(warp), start, CHUNK)
+        base = warp.code.load(state.place(TENSOR_MEMORY), "!llvm.ptr", 8)
+        defer_umma(warp, [base, address, start], partial(_copied, warp))
+
+
+def _copied(warp: Warp, _: State | None, given: list[Value]) -> None:
+    base, address, source = given
+    code = warp.code
+    start = _place(warp, base, address)
+    rows = code.load(source, f"vector<{WARP_LANES * CHUNK_FACTORS}xi32>", 16)
+    for column in range(CHUNK_FACTORS):
+        words = code.shuffle(rows, rows, [CHUNK_FACTORS * row + column for row in range(WARP_LANES)], "i32")
+        for quarter in range(LANES // WARP_LANES):
+            code.store(words, code.offset(start, LANES * column + WARP_LANES * quarter, "i32"), 64)
 
 
 def _second_half(instruction: Umma) -> int:
@@ -267,6 +329,8 @@ def wait(warp: Warp, operation: Operation) -> None:
     warp.arrays.observer.sync(warp, operation)
 
 
+_BYTE_SHIFT = 30
+"""Where the byte of a word is in an address of scales."""
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     UMMA: multiply,
     UMMA_COMMIT: commit,
@@ -275,6 +339,7 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     TMEM_PERMIT: give_up_permit,
     TMEM_LOAD: load,
     TMEM_STORE: store,
+    TMEM_COPY: copy_scales,
     TMEM_WAIT: wait,
     TMEM_FENCE: no_op,
 }

@@ -15,7 +15,7 @@ from functools import cache
 from triptych.kernel_ir.dialects.mma import WARPGROUP_WARPS, elements_per_register
 from triptych.kernel_ir.dialects.smem_operands import K_MAJOR
 from triptych.kernel_ir.dialects.tile import WARP_THREADS
-from triptych.targets.cpu.emit.mma import converted, stored_type
+from triptych.targets.cpu.emit.operand_conversion import converted, stored_type
 from triptych.targets.cpu.emit.packed_product import FOUR, LANES, OF_FACTORS, Operand, PackedProduct
 
 PARAMETERS = (

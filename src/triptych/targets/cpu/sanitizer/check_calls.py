@@ -24,6 +24,7 @@ from triptych.kernel_ir.dialects.check import (
 from triptych.kernel_ir.dialects.mma import WARPGROUP_WARPS
 from triptych.kernel_ir.dialects.tile import (
     TMEM_ALLOC,
+    TMEM_COPY,
     TMEM_DEALLOC,
     TMEM_LOAD,
     TMEM_STORE,
@@ -68,6 +69,7 @@ _TENSOR: Mapping[str, int] = {
     TMEM_LOAD: at.TENSOR_LOAD,
     TMEM_STORE: at.TENSOR_STORE,
     UMMA: at.TENSOR_PRODUCT,
+    TMEM_COPY: at.TENSOR_PRODUCT,
     TMEM_ALLOC: at.TENSOR_ALLOC,
     TMEM_DEALLOC: at.TENSOR_FREE,
 }
@@ -103,7 +105,7 @@ class AsyncProxyCalls(Observer):
             if barrier is not None:
                 code.call(LOAD, [thread, low, barrier, counted, site])
             else:
-                agent = at.WGMMA_AGENT if operation.name in (UMMA, *WGMMA_STEPS) else at.STORE_AGENT
+                agent = at.WGMMA_AGENT if operation.name in (UMMA, TMEM_COPY, *WGMMA_STEPS) else at.STORE_AGENT
                 code.call(USE, [thread, low, counted, site, code.constant(agent, "i32")])
 
     def tensor(

@@ -217,6 +217,7 @@ INSTRUCTIONS = (
     Instruction(tile.TMEM_LOAD, _I, "tcgen05.ld", since=100, specific=True, last=103),
     Instruction(tile.TMEM_STORE, _I, "tcgen05.st", since=100, specific=True, last=103),
     Instruction(tile.TMEM_FENCE, _I, "tcgen05.fence", since=100, specific=True, last=103),
+    Instruction(tile.TMEM_COPY, _I, "tcgen05.cp", since=100, specific=True, last=103),
     Instruction(tile.TMEM_WAIT, _I, "tcgen05.wait", since=100, specific=True, last=103),
     Instruction(simt.SET_REGISTERS, _I, "setmaxnreg", since=90, specific=True),
     # barriers in shared memory

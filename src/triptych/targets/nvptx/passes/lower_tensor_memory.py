@@ -16,6 +16,7 @@ from triptych.ir.types import TENSOR_SPACE, pointer_to
 from triptych.kernel_ir.dialects.smem_operands import CHUNK_BYTES, SmemOperand
 from triptych.kernel_ir.dialects.tile import (
     TMEM_ALLOC,
+    TMEM_COPY,
     TMEM_DEALLOC,
     TMEM_FENCE,
     TMEM_LOAD,
@@ -31,6 +32,9 @@ from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import inline_ptx, int
 _POINTER = pointer_to(TENSOR_SPACE)
 _KINDS = {"f16": 0, "tf32": 1, "f8f6f4": 2, "i8": 3}
 """The immediate of the intrinsic for each kind of product."""
+_SCALES = ("sfa", "sfb")
+_BLOCKS = {("mxf8f6f4", 32): "", ("mxf4", 32): "", ("mxf4nvf4", 16): ".block16"}
+"""What names of intrinsics say of how many elements share a scale."""
 _ADDRESS_BITS, _LOW = 0x3FFF, 0xFFFFFFFF
 
 
@@ -57,12 +61,15 @@ def _multiply(op: Replacement) -> list[Value]:
     attributes = op.operation.attributes
     instruction = umma(str(attributes["instruction"].value))
     assert instruction is not None, "checked where it was emitted"
-    d, a, b, accumulate = op.operands
+    d, a, b, accumulate, *scales = op.operands
     m_tiles, n_tiles, k_tiles = attributes["tiles"]
     steps, places = list(attributes["d"]), {name: list(attributes[name]) for name in "ab"}
     lies = {name: SmemOperand(*attributes[f"{name}_operand"]) for name in "ab"}
     bits = op.integer("i32", instruction.descriptor(lies["a"].major, lies["b"].major))
-    last = [op.integer("i32", number) for number in (_KINDS[instruction.kind], instruction.ctas, 0)]
+    kind, ctas = instruction.kind, op.integer("i32", instruction.ctas)
+    name, zero = "tcgen05.mma.shared", op.integer("i32", 0)
+    if scales:
+        name = f"{name}.{kind}.block_scale{_BLOCKS[kind, instruction.vector]}"
 
     def issue() -> None:
         starts = {"a": _start(op, a), "b": _start(op, b)}
@@ -78,7 +85,39 @@ def _multiply(op: Replacement) -> list[Value]:
                     there = _pointer(op, op.value("arith.addi", (d, step), "i32"))
                     factors = (descriptor("a", m + m_tiles * k), descriptor("b", n + n_tiles * k))
                     adds = accumulate if k == 0 else true
-                    intrinsic(op, "tcgen05.mma.shared", (there, *factors, bits, adds, *last))
+                    if scales:
+                        found = [
+                            _moved(op, scale, attributes[each][k]) for each, scale in zip(_SCALES, scales, strict=True)
+                        ]
+                        pointers = [_pointer(op, address) for address in found]
+                        last = (_with_bytes(op, bits, found), adds, *pointers, ctas, zero)
+                    else:
+                        last = (bits, adds, op.integer("i32", _KINDS[kind]), ctas, zero)
+                    intrinsic(op, name, (there, *factors, *last))
+
+    _by_one_lane(op, issue)
+    return []
+
+
+def _moved(op: Replacement, address: Value, step: int) -> Value:
+    return op.value("arith.addi", (address, op.integer("i32", step)), "i32") if step else address
+
+
+def _with_bytes(op: Replacement, bits: Value, scales: Sequence[Value]) -> Value:
+    """The instruction descriptor with the bytes of words that scales are: of B at bit 4, of A at bit 29."""
+    sfa, sfb = (op.value("arith.shrui", (scale, op.integer("i32", 30)), "i32") for scale in scales)
+    for byte, shift in ((sfb, 4), (sfa, 29)):
+        bits = op.value("arith.ori", (bits, op.value("arith.shli", (byte, op.integer("i32", shift)), "i32")), "i32")
+    return bits
+
+
+def _copy(op: Replacement) -> list[Value]:
+    """A chunk of scales: 32 rows of 16 bytes, eight of which are 128 bytes."""
+    address, source = op.operands
+
+    def issue() -> None:
+        chunk = _descriptor(op, _start(op, source), SmemOperand(0, 0, CHUNK_BYTES, 128).umma_descriptor(), 0)
+        intrinsic(op, f"tcgen05.cp.32x128b_warpx4.cg{_ctas(op)}", (_pointer(op, address), chunk))
 
     _by_one_lane(op, issue)
     return []
@@ -192,6 +231,7 @@ TENSOR_RULES: dict[str, Rule] = {
     TMEM_PERMIT: _permit,
     TMEM_LOAD: _load,
     TMEM_STORE: _store,
+    TMEM_COPY: _copy,
     TMEM_WAIT: _wait,
     TMEM_FENCE: _fence,
 }
