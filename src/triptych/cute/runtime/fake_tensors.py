@@ -53,6 +53,10 @@ class FakeTensor(DescribedTensor):
     def __init__(self, kind: TensorKind) -> None:
         self.__argument_kind__ = kind
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its own class, which `__class__` does not say."""
+        return FakeTensor, (self.__argument_kind__,)
+
     @property
     def shape(self) -> Modes:
         """The extents; those that a call will tell are symbols."""

@@ -177,6 +177,7 @@ SUITE: Mapping[str, Entry] = {
     "flash attention": Entry("flash_attention", _attention(causal=False), 4e-3),
     "flash attention, causal": Entry("flash_attention", _attention(causal=True), 4e-3),
     "TMA and WGMMA gemm": Entry("hopper_gemm", _tensor_cores("f16", keeps_type=True), 4e-3, needs="sm_90a"),
+    "tensor memory gemm": Entry("blackwell_gemm", _tensor_cores("f16", keeps_type=True), 4e-3, needs="sm_100a"),
 }
 """By the name that a report has for it."""
 

@@ -224,7 +224,6 @@ def atom_of(op: Any, layout: Any = ROWS, stride: Any = (64, 1), dtype: Any = tt.
         ({"stride": (68, 1)}, "multiples of 16 bytes"),
         ({"layout": Layout((8, 64), (72, 1))}, "gaps in shared memory"),
         ({"layout": ComposedLayout(Swizzle(3, 5, 3), 0, ROWS)}, "no TMA copy has this swizzle"),
-        ({"dtype": tt.Float4E2M1FN}, "in whole bytes"),
     ],
 )
 def test_tensors_that_no_map_describes(given: dict[str, Any], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -206,3 +207,10 @@ def test_a_pointer_that_is_another_one_is_refused() -> None:
     assert row.tolist() == [0, 1, 2, 3, 4, 0]
     with pytest.raises(PointerArgumentError, match="not aligned as assumed"):
         make_ptr(tt.Int32, row.ctypes.data + 2)
+
+
+def test_fakes_are_pickled_as_what_they_are() -> None:
+    fake = make_fake_tensor(tt.Float32, (4, 8), (8, 1))
+    again = pickle.loads(pickle.dumps(fake))
+    assert type(again) is type(fake)
+    assert again.layout == fake.layout

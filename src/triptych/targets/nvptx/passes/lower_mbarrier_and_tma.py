@@ -198,8 +198,6 @@ def _query(op: Replacement) -> list[Value]:
 
 
 TMA_RULES: dict[str, Rule] = {
-    CLC_TRY_CANCEL: _try_cancel,
-    CLC_QUERY: _query,
     TMA_LOAD: _load,
     TMA_STORE: _store,
     TMA_PREFETCH: _prefetch,
@@ -330,6 +328,8 @@ RULES: dict[str, Rule] = {
     simt.ASYNC_ARRIVE: _plain("cp.async.mbarrier.arrive.noinc.shared"),
     simt.ASYNC_FENCE: _plain(lambda op: f"fence.proxy.async{_FENCES[op.operation.attributes['space'].value]}"),
     **TMA_RULES,
+    CLC_TRY_CANCEL: _try_cancel,
+    CLC_QUERY: _query,
     simt.BULK_COMMIT: _plain("cp.async.bulk.commit.group"),
     simt.BULK_WAIT: _bulk_wait,
     simt.CLUSTER_ARRIVE: _plain(lambda op: "barrier.cluster.arrive" + _ORDERS[op.operation.attributes["order"].value]),

@@ -122,6 +122,19 @@ FORMS: dict[str, list[tuple[str, str]]] = {
             "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [R], [R], 128;",
         )
     ],
+    "tile.clc_try_cancel": [
+        (
+            f'"tile.clc_try_cancel"(%s, %s) : ({S}, {S}) -> ()',
+            "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128"
+            " [s], [s];",
+        )
+    ],
+    "tile.clc_query": [
+        (
+            f'%g, %x, %y, %z = "tile.clc_query"(%s) : ({S}) -> (i1, i32, i32, i32)\n llvm.store %x, %s : i32, {S}',
+            "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 R, R;",
+        )
+    ],
     "simt.bulk_commit": [('"simt.bulk_commit"() : () -> ()', "cp.async.bulk.commit_group;")],
     "simt.bulk_wait": [
         (f'"simt.bulk_wait"() {{groups = 1 : i64, kind = "{kind}"}} : () -> ()', f"cp.async.bulk.wait_group{of} 1;")
@@ -172,7 +185,8 @@ def plain(ptx: str) -> str:
 def test_forms(operation: str) -> None:
     forms = FORMS[operation]
     body = "\n".join(f"scf.execute_region {{ {line}\n scf.yield }}" for line, _ in forms)
-    found = plain(compiled(body).views["ptx"]())
+    newer = ["sm_100a"] if operation.startswith("tile.clc_") else []
+    found = plain(compiled(body, *newer).views["ptx"]())
     for _, written in forms:
         assert written in found, found
 
