@@ -123,11 +123,16 @@ def _settled_in(trace: Trace, owner: object, attribute: str) -> Region | None:
     return None if id(owner) in trace.borrowed else region
 
 
+def _has_plain_access(cls: Any) -> bool:
+    """Whether a class leaves reading and assigning attributes to `object`; a SimpleNamespace does from Python 3.13."""
+    own = cls.__setattr__ is object.__setattr__ and cls.__getattribute__ is object.__getattribute__
+    return own and cls is not SimpleNamespace
+
+
 def _is_plainly_stored(owner: object, attribute: str) -> bool:
     """Whether reading and assigning the attribute runs nobody's code."""
-    cls: Any = type(owner)
-    own = cls.__setattr__ is object.__setattr__ and cls.__getattribute__ is object.__getattribute__
-    if (not own and cls is not SimpleNamespace) or _is_runtime_mutable(cls):
+    cls = type(owner)
+    if not (_has_plain_access(cls) or cls is SimpleNamespace) or _is_runtime_mutable(cls):
         return False
     entry = class_entry(cls, attribute)
     if isinstance(entry, MemberDescriptorType):
@@ -171,12 +176,11 @@ def _begins_here(trace: Trace, owner: object, attribute: str, left_behind: bool)
 
     Nobody may have looked for it before: in the next iteration of a loop it would be there.
     """
-    cls: Any = type(owner)
+    cls = type(owner)
     looked_for = trace.attributes_read & {(id(owner), attribute), (id(owner), WHOLE)}
     if not trace.region.dynamic or id(owner) not in trace.fresh or (looked_for and not left_behind):
         return False
-    is_plain = cls.__setattr__ is object.__setattr__ and cls.__getattribute__ is object.__getattribute__
-    if not is_plain or any(class_entry(cls, name) is not None for name in ("__getattr__", attribute)):
+    if not _has_plain_access(cls) or any(class_entry(cls, name) is not None for name in ("__getattr__", attribute)):
         return False
     if attribute in getattr(owner, "__dict__", (attribute,)) or id(owner) in trace.borrowed:
         return False
