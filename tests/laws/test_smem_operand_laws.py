@@ -88,4 +88,4 @@ def test_registers_are_those_of_four_warps(found: WarpgroupMma) -> None:
     for lane, value in itertools.product(range(128), range(number(size(found.tv_a, [1])))):
         place = number(warp.tv_a((lane % 32, value)))
         assert found.tv_a((lane, value)) == (lane // 32 * 16 + place % 16) + 64 * (place // 16)
-    assert cosize(composition(found.tv_shared_b, Layout((1, n * k), (0, 128)))) == n * k
+    assert cosize(composition(found.tv_b, Layout((1, n * k), (0, 128)))) == n * k

@@ -70,12 +70,16 @@ def __dir__() -> list[str]:
 def make_trivial_tiled_mma(*given: object, a_source: OperandSource = OperandSource.SMEM) -> TiledMma:
     """The product for these types: (ab_dtype, a_major, b_major, acc_dtype, cta_group, mma_tiler_mn[, a_source]), or the
     same with a type of its own for B after that of A."""
-    count = 2 if isinstance(given[1], type) else 1
-    types: Any = given[:count] * (3 - count)
-    rest: Any = given[count:]
+    types, rest = _with_types(given)
     a_major, b_major, accumulator, group, tiler, *further = rest
     source = further[0] if further else a_source
     return make_tiled_mma(_operation(types, accumulator, tiler, group, (source, a_major, b_major)))
+
+
+def _with_types(given: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The types of A and B, of which one may stand for both, and what follows them."""
+    count = 2 if isinstance(given[1], type) else 1
+    return given[:count] * (3 - count), given[count:]
 
 
 def _operation(
@@ -106,9 +110,7 @@ def _operation(
 def make_blockscaled_trivial_tiled_mma(*given: object) -> TiledMma:
     """The product with block scales: (ab_dtype, a_major, b_major, sf_dtype, sf_vec_size, cta_group, mma_tiler_mn[,
     a_source]), or the same with a type of its own for B after that of A."""
-    count = 2 if isinstance(given[1], type) else 1
-    types: Any = given[:count] * (3 - count)
-    rest: Any = given[count:]
+    types, rest = _with_types(given)
     a_major, b_major, scale, vector, group, tiler, *further = rest
     (a, b), source = types, further[0] if further else OperandSource.SMEM
     shape: Any = (*tiler[:2], DEPTH_BITS // a.width)

@@ -12,6 +12,7 @@ from triptych.metastage.values.scalars import (
     Float4E2M1FN,
     Float8E4M3FN,
     Float8E5M2,
+    Float8E8M0FNU,
     Float16,
     Float32,
     Int8,
@@ -39,12 +40,24 @@ WORDS: dict[type[Numeric], str] = {
 TYPES = {word: dtype for dtype, word in WORDS.items()}
 
 
+SCALE_WORDS: dict[type[Numeric], str] = {Float8E8M0FNU: "ue8m0", Float8E4M3FN: "ue4m3"}
+"""The types of block scales, as instructions name them."""
+
+
 class Instruction(Protocol):
     """An entry of the tables of `triptych.kernel_ir.dialects`."""
 
     @property
     def name(self) -> str:
         """By which the tables know it."""
+
+    @property
+    def tv_a(self) -> Layout:
+        """(thread, value) -> m + M * k."""
+
+    @property
+    def tv_b(self) -> Layout:
+        """(thread, value) -> n + N * k."""
 
     @property
     def tv_c(self) -> Layout:
@@ -71,6 +84,16 @@ class TypedMmaOp(MmaOperation):
     def ab_dtype(self) -> type[Numeric]:
         """The type of the factors."""
         return self.a_dtype
+
+    @property
+    def tv_layout_A(self) -> Layout:
+        """As the instruction distributes A."""
+        return self.instruction.tv_a
+
+    @property
+    def tv_layout_B(self) -> Layout:
+        """As the instruction distributes B."""
+        return self.instruction.tv_b
 
     @property
     def tv_layout_C(self) -> Layout:

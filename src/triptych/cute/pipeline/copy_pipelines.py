@@ -18,7 +18,7 @@ from triptych.cute.arch.async_copies import (
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
 from triptych.cute.arch.mbarriers import cp_async_mbarrier_arrive_noinc
 from triptych.cute.pipeline.mbarrier_pipelines import barrier_arrays
-from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, initialise, meet, when
+from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, begin, when
 from triptych.cute.pipeline.participants import Agent, CooperativeGroup
 from triptych.cute.pipeline.states import PipelineState, RecordedCalls, RunTimeInt
 from triptych.cute.tracing.device import device_function, kernel_body
@@ -83,9 +83,7 @@ class PipelineCpAsync:
             )
         if barrier_storage is not None and 2 * num_stages > _LAST_BARRIER - kernel_body().reserved_barriers:
             arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
-            initialise(*arrays)
-            if not defer_sync:
-                meet()
+            begin(arrays, None, defer_sync=defer_sync)
             return PipelineCpAsync(num_stages, _Mbarriers(*arrays))
         return PipelineCpAsync(num_stages, _TwoGroups(num_stages, producer_group.threads, consumer_group.threads))
 
@@ -190,10 +188,7 @@ class _Mbarriers:
         self._empty.arrive(state.index)
 
     def tail(self, state: PipelineState) -> None:
-        following = state.clone()
-        for _ in range(self._full.num_stages):
-            self._empty.wait(following.index, following.phase)
-            following.advance()
+        self._empty.wait_for_all(state)
 
 
 class _TwoGroups:

@@ -7,7 +7,7 @@ from typing import Any, Self
 from triptych.cute.arch.indices import lane_idx
 from triptych.cute.arch.mbarriers import mbarrier_arrive_and_expect_tx
 from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, barrier_arrays
-from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, initialise, meet, when
+from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, begin, several, when
 from triptych.cute.pipeline.participants import CooperativeGroup
 from triptych.cute.pipeline.states import Place
 from triptych.cute.tracing.device import device_function
@@ -36,13 +36,10 @@ class PipelineClcFetchAsync(PipelineAsync):
         defer_sync: bool = False,
     ) -> Self:
         """An empty pipeline; consumers are counted over all blocks of the cluster."""
-        blocks = cta_layout_vmnk if cta_layout_vmnk is not None and size(cta_layout_vmnk) != 1 else None
+        blocks = several(cta_layout_vmnk)
         arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
-        made = cls(*arrays, tx_count, blocks)
-        initialise(*arrays)
-        if not defer_sync:
-            meet(blocks)
-        return made
+        begin(arrays, blocks, defer_sync=defer_sync)
+        return cls(*arrays, tx_count, blocks)
 
     def producer_acquire(self, state: Place, try_acquire_token: object = None) -> None:
         """Wait until all have read the last answer, then expect the next one's bytes in every block, by a lane each."""

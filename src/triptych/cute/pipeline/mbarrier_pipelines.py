@@ -13,7 +13,7 @@ from triptych.cute.arch.mbarriers import MOST_BYTES
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, initialise, meet, when
+from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, begin, several, when
 from triptych.cute.pipeline.participants import CooperativeGroup, PipelineConsumer, PipelineProducer
 from triptych.cute.pipeline.states import PipelineUserType, Place, RecordedCalls, make_pipeline_state
 from triptych.cute.tracing.device import Integer, device_function, device_model
@@ -49,11 +49,9 @@ class PipelineAsync:
         defer_sync: bool = False,
     ) -> Self:
         """An empty pipeline, made by all threads of the block; with `defer_sync` the program lets them meet."""
-        made = cls(*barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group))
-        initialise(made.sync_object_full, made.sync_object_empty)
-        if not defer_sync:
-            meet()
-        return made
+        arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
+        begin(arrays, None, defer_sync=defer_sync)
+        return cls(*arrays)
 
     def make_participants(self) -> tuple[PipelineProducer, PipelineConsumer]:
         """A producer and a consumer at the first stage, which remember where they are."""
@@ -89,10 +87,7 @@ class PipelineAsync:
     def producer_tail(self, state: Any) -> None:
         """Wait until all stages are empty: nobody arrives any more at the barriers of a block that then ends."""
         self._calls.record("producer_tail", state)
-        following = state.clone()
-        for _ in range(self.num_stages):
-            self.sync_object_empty.wait(following.index, following.phase)
-            following.advance()
+        self.sync_object_empty.wait_for_all(state)
 
     # consumers --------------------------------------------------------------------------------------------------
     def consumer_wait(self, state: Place, try_wait_token: object = None) -> None:
@@ -161,13 +156,11 @@ class PipelineTmaAsync(PipelineAsync):
                 found=f"tx_count={tx_count}",
                 expected=f"a number that is known while tracing, 0 to {MOST_BYTES}",
             )
-        blocks = cta_layout_vmnk if cta_layout_vmnk is not None and size(cta_layout_vmnk) != 1 else None
+        blocks = several(cta_layout_vmnk)
         lane = None if tidx is None else tidx % device_model().lanes
         arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
         made = cls(*arrays, tx_count, blocks, mcast_mode_mn, lane)
-        initialise(*arrays)
-        if not defer_sync:
-            meet(blocks)
+        begin(arrays, blocks, defer_sync=defer_sync)
         return made
 
     @property

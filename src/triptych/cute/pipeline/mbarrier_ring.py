@@ -17,9 +17,10 @@ from triptych.cute.arch.mbarriers import (
 )
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.memory.pointers import Pointer
+from triptych.cute.pipeline.states import PipelineState
 from triptych.cute.tracing.device import Integer, device_function, tracing
 from triptych.cute.tracing.errors import PipelineError
-from triptych.layout import size
+from triptych.layout import Layout, size
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Int64
 
@@ -58,6 +59,13 @@ class MbarrierArray:
         """Wait until a phase of a stage is over."""
         mbarrier_wait(self.get_barrier(index), phase)
 
+    def wait_for_all(self, state: PipelineState) -> None:
+        """Wait until a phase of every stage is over, from this one on."""
+        following = state.clone()
+        for _ in range(self.num_stages):
+            self.wait(following.index, following.phase)
+            following.advance()
+
     def try_wait(self, index: Integer, phase: Integer) -> Boolean:
         """Whether it is."""
         return mbarrier_try_wait(self.get_barrier(index), phase)
@@ -86,6 +94,18 @@ def initialise(*arrays: MbarrierArray) -> None:
 
     when(warp_idx() == 0, by_one)
     mbarrier_init_fence()
+
+
+def begin(arrays: tuple[MbarrierArray, ...], blocks: Layout | None, *, defer_sync: bool) -> None:
+    """Make the barriers of a pipeline, and let the threads that use it meet, unless the program does that."""
+    initialise(*arrays)
+    if not defer_sync:
+        meet(blocks)
+
+
+def several(blocks: Layout | None) -> Layout | None:
+    """The blocks of a cluster, if there is more than one."""
+    return blocks if _is_many(blocks) else None
 
 
 def meet(cluster: object = None) -> None:

@@ -13,7 +13,7 @@ from triptych.cute.arch.warp import elect_one
 from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync, barrier_arrays
-from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, initialise, meet, when
+from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, begin, several, when
 from triptych.cute.pipeline.participants import CooperativeGroup
 from triptych.cute.pipeline.states import PipelineState, Place
 from triptych.cute.tensors.layout_queries import make_layout_image_mask
@@ -106,13 +106,10 @@ class PipelineUmmaAsync(PipelineAsync):
         defer_sync: bool = False,
     ) -> Self:
         """An empty pipeline, of the pair of CTAs where there is one."""
-        blocks = cta_layout_vmnk if cta_layout_vmnk is not None and size(cta_layout_vmnk) != 1 else None
+        blocks = several(cta_layout_vmnk)
         arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
-        made = cls(*arrays, blocks)
-        initialise(*arrays)
-        if not defer_sync:
-            meet(blocks)
-        return made
+        begin(arrays, blocks, defer_sync=defer_sync)
+        return cls(*arrays, blocks)
 
     def producer_commit(self, state: Place) -> None:
         """The stage is full, in both CTAs of a pair, when the products that this warp has begun are complete."""

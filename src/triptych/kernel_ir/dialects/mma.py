@@ -194,7 +194,7 @@ class WarpgroupMma:
         return Layout((WARPGROUP_THREADS, (m, k)), (0, (1, m)))
 
     @lazy
-    def tv_shared_b(self) -> Layout:
+    def tv_b(self) -> Layout:
         """(thread, value) -> n + N * k."""
         _, n, k = self.shape_mnk
         return Layout((WARPGROUP_THREADS, (n, k)), (0, (1, n)))

@@ -123,10 +123,10 @@ def _settled_in(trace: Trace, owner: object, attribute: str) -> Region | None:
     return None if id(owner) in trace.borrowed else region
 
 
-def _has_plain_access(cls: Any) -> bool:
+def _has_plain_access(cls: type) -> bool:
     """Whether a class leaves reading and assigning attributes to `object`; a SimpleNamespace does from Python 3.13."""
-    own = cls.__setattr__ is object.__setattr__ and cls.__getattribute__ is object.__getattribute__
-    return own and cls is not SimpleNamespace
+    accessors = [getattr(cls, name) is getattr(object, name) for name in ("__setattr__", "__getattribute__")]
+    return all(accessors) and cls is not SimpleNamespace
 
 
 def _is_plainly_stored(owner: object, attribute: str) -> bool:

@@ -91,6 +91,18 @@ def epilogue_smem_copy_and_partition(
     return store, store.retile(tTR_rC), store.get_slice(tidx).partition_D(sC)
 
 
+def _loads(
+    gemm_kernel: GemmKernel, tidx: Int32, tCtAcc: cute.Tensor, results: cute.Tensor, epi_tile: cute.Tile
+) -> tuple[cute.TiledCopy, cute.Tensor, cute.Tensor]:
+    sums = transform_partitioned_tensor_layout(tCtAcc)
+    return epilogue_tmem_copy_and_partition(gemm_kernel, tidx, sums, results, epi_tile, gemm_kernel.use_2cta_instrs)
+
+
+def _tiles(part: cute.Tensor) -> cute.Tensor:
+    """(T2R, m, n, EPI m, EPI n) as (T2R, m, n, EPI)."""
+    return cute.group_modes(part, 3, cute.rank(part))
+
+
 @jit
 def epilogue_tma_store(
     gemm_kernel: Constexpr[GemmKernel],
@@ -110,14 +122,7 @@ def epilogue_tma_store(
 ) -> pipeline.PipelineState:
     """Store a tile by way of shared memory, where one warp starts TMA stores; gives the state of the next tile."""
     results = transform_partitioned_tensor_layout(tCgC_base)
-    load, sums, held = epilogue_tmem_copy_and_partition(
-        gemm_kernel,
-        epi_tidx,
-        transform_partitioned_tensor_layout(tCtAcc_base),
-        results,
-        epi_tile,
-        gemm_kernel.use_2cta_instrs,
-    )
+    load, sums, held = _loads(gemm_kernel, epi_tidx, tCtAcc_base, results, epi_tile)
     converted = cute.make_rmem_tensor(held.shape, gemm_kernel.c_dtype)
     store, registers, shared = epilogue_smem_copy_and_partition(gemm_kernel, load, converted, epi_tidx, sC)
     tile = cute.group_modes(cute.flat_divide(results, epi_tile), 0, 2)
@@ -127,8 +132,7 @@ def epilogue_tma_store(
     to_global = to_global[(None, None, None, *mma_tile_coord_mnl)]
     to_global = cute.group_modes(to_global, 1, cute.rank(to_global))
     acc_pipeline.consumer_wait(acc_consumer_state)
-    sums = sums[None, None, None, None, None, acc_consumer_state.index]
-    sums = cute.group_modes(sums, 3, cute.rank(sums))
+    sums = _tiles(sums[None, None, None, None, None, acc_consumer_state.index])
     count = cute.size(sums.shape, mode=[3])
     for number in Range(count):
         cute.copy(load, sums[None, None, None, number], held)
@@ -162,22 +166,14 @@ def epilogue(
 ) -> pipeline.PipelineState:
     """Store a tile by each thread's own stores; gives the state of the next tile."""
     results = transform_partitioned_tensor_layout(tCgC_base)
-    load, sums, held = epilogue_tmem_copy_and_partition(
-        gemm_kernel,
-        epi_tidx,
-        transform_partitioned_tensor_layout(tCtAcc_base),
-        results,
-        epi_tile,
-        gemm_kernel.use_2cta_instrs,
-    )
+    load, sums, held = _loads(gemm_kernel, epi_tidx, tCtAcc_base, results, epi_tile)
     to_global = load.get_slice(epi_tidx).partition_D(cute.flat_divide(results, epi_tile))
     to_global = to_global[(None, None, None, None, None, *mma_tile_coord_mnl)]
-    to_global = cute.group_modes(to_global, 3, cute.rank(to_global))
+    to_global = _tiles(to_global)
     converted = cute.make_rmem_tensor(held.shape, gemm_kernel.c_dtype)
     store = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), gemm_kernel.c_dtype)
     acc_pipeline.consumer_wait(acc_consumer_state)
-    sums = sums[None, None, None, None, None, acc_consumer_state.index]
-    sums = cute.group_modes(sums, 3, cute.rank(sums))
+    sums = _tiles(sums[None, None, None, None, None, acc_consumer_state.index])
     for number in Range(cute.size(sums.shape, mode=[3])):
         cute.copy(load, sums[None, None, None, number], held)
         converted.store(epilogue_op(held.load().to(gemm_kernel.c_dtype)))

@@ -10,7 +10,7 @@ from triptych.cute.mma.atoms import BlockScales, MmaOperands, Operand, misfit
 from triptych.cute.mma.run_time_fields import Fields, RunTimeField
 from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.nvgpu.shared_operands import shared_fragment, slices
-from triptych.cute.nvgpu.typed_mma import Shape3, TypedMmaOp
+from triptych.cute.nvgpu.typed_mma import SCALE_WORDS, Shape3, TypedMmaOp
 from triptych.cute.tensors.layout_orders import OperandMajorMode
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_trace, tracing
@@ -121,16 +121,6 @@ class UmmaOp(TypedMmaOp):
     def threads(self) -> Layout:
         """The CTAs that compute it together."""
         return self.instruction.threads
-
-    @property
-    def tv_layout_A(self) -> Layout:
-        """What each CTA has of A."""
-        return self.instruction.tv_a
-
-    @property
-    def tv_layout_B(self) -> Layout:
-        """What each CTA has of B."""
-        return self.instruction.tv_b
 
     @property
     def fields(self) -> Fields:
@@ -252,7 +242,7 @@ class ScaledUmmaOp(UmmaOp):
     sf_vec_size: int = 32
 
     def _name(self) -> str:
-        scale = _SCALES.get(self.sf_dtype, self.sf_dtype.__name__)
+        scale = SCALE_WORDS.get(self.sf_dtype, self.sf_dtype.__name__)
         return f"{self._shape_and_types()}.cta{self.cta_group.value}.{scale}x{self.sf_vec_size}"
 
     @property
@@ -269,9 +259,6 @@ class ScaledUmmaOp(UmmaOp):
             for rows in (m // self.cta_group.value, n)
         )
         return BlockScales(self.sf_dtype, self.sf_vec_size, a, b)
-
-
-_SCALES: dict[type[Numeric], str] = {Float8E8M0FNU: "ue8m0", Float8E4M3FN: "ue4m3"}
 
 
 class MmaMXF8F6F4Op(ScaledUmmaOp):

@@ -16,7 +16,7 @@ from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_trace
 from triptych.cute.tracing.errors import CopyInstructionError, CopyLayoutError
-from triptych.kernel_ir.dialects.block_scales import CHUNK, CHUNK_FACTORS
+from triptych.kernel_ir.dialects.block_scales import CHUNK
 from triptych.kernel_ir.dialects.tensor_memory import LANES, WARP_LANES
 from triptych.kernel_ir.dialects.tile import TMEM_COPY
 from triptych.layout import Layout, rank, size
@@ -70,21 +70,22 @@ class ScaleCopy(TiledCopy):
 
     def partition_S(self, src: Tensor) -> Tensor:
         """Scales in shared memory as (a chunk, 1, chunks along M or N, chunks along K, stages)."""
-        return _partitioned(src, (CHUNK, CHUNK_FACTORS))
+        return _partitioned(src)
 
     def partition_D(self, dst: Tensor) -> Tensor:
         """Scales in tensor memory as (a chunk, 1, chunks along M or N, chunks along K)."""
-        return _partitioned(dst, None)
+        return _partitioned(dst)
 
 
-def _partitioned(tensor: Tensor, shared: tuple[int, int] | None) -> Tensor:
-    """Of a layout (((32, groups of rows), quarters), scales of an instruction), 1, instructions along K, stages)."""
+def _partitioned(tensor: Tensor) -> Tensor:
+    """Of a layout ((rows, scales of an instruction), 1, instructions along K, stages). Rows are ((32, 4), chunks) in
+    shared memory, and ((32, groups of 32), quarters) in tensor memory."""
     shape, stride = tensor.layout.shape, tensor.layout.stride
     if not (isinstance(shape, tuple) and len(shape) in (3, 4)):
         raise _no_scales(tensor)
     rows, row_strides = shape[0][0], stride[0][0]
     (_, along_k), (_, k_strides) = shape[2], stride[2]
-    if shared is None:
+    if tensor.memspace is AddressSpace.tmem:
         (_, groups), _ = rows
         (_, step), _ = row_strides
         chunks = Layout(groups // _GROUPS, step * _GROUPS)

@@ -54,11 +54,27 @@ def require_threads(op: MmaOperation, needed: int) -> None:
         )
 
 
-WARP = Layout(WARP_THREADS, 1)
+@dataclass(frozen=True, slots=True, repr=False)
+class OfWarp(TypedMmaOp):
+    """A product of registers that the 32 threads of a warp compute together."""
+
+    @property
+    def threads(self) -> Layout:
+        """A warp."""
+        return Layout(WARP_THREADS, 1)
+
+    @property
+    def operand_space(self) -> AddressSpace:
+        """Registers."""
+        return AddressSpace.rmem
+
+    def require(self, threads: int) -> None:
+        """Whole warps, in a kernel."""
+        require_threads(self, threads)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class WarpMmaOp(TypedMmaOp):
+class WarpMmaOp(OfWarp):
     """A product that the 32 threads of a warp compute together."""
 
     def __post_init__(self) -> None:
@@ -82,30 +98,6 @@ class WarpMmaOp(TypedMmaOp):
     def instruction(self) -> WarpMma:
         """Its entry among the instructions."""
         return WARP_MMAS[self._name()]
-
-    @property
-    def threads(self) -> Layout:
-        """A warp."""
-        return WARP
-
-    @property
-    def tv_layout_A(self) -> Layout:
-        """As the instruction distributes A."""
-        return self.instruction.tv_a
-
-    @property
-    def tv_layout_B(self) -> Layout:
-        """As the instruction distributes B."""
-        return self.instruction.tv_b
-
-    @property
-    def operand_space(self) -> AddressSpace:
-        """Registers."""
-        return AddressSpace.rmem
-
-    def require(self, threads: int) -> None:
-        """Whole warps, in a kernel."""
-        require_threads(self, threads)
 
     def emit(self, product: MmaOperands) -> None:
         """All instructions as one operation."""

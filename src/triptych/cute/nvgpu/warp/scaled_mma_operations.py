@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import BlockScales, MmaOperands, Operand
-from triptych.cute.nvgpu.typed_mma import WORDS, Shape3, TypedMmaOp
-from triptych.cute.nvgpu.warp.mma_operations import WARP, require_threads
+from triptych.cute.nvgpu.typed_mma import SCALE_WORDS, WORDS, Shape3
+from triptych.cute.nvgpu.warp.mma_operations import OfWarp
 from triptych.cute.tensors.register_arrays import array_of, register_offsets
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tensors.views import filter_zeros
@@ -17,7 +16,6 @@ from triptych.cute.tracing.errors import UnknownMatrixInstructionError
 from triptych.ir.handles import Value
 from triptych.kernel_ir.dialects.mma import SCALED_WARP_MMAS, ScaledWarpMma
 from triptych.kernel_ir.dialects.tile import MMA_BLOCK_SCALE
-from triptych.layout import Layout
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import (
     Float4E2M1FN,
@@ -34,11 +32,10 @@ MXF8F6F4_SUPPORTED_PAIRS = frozenset(
     pair for fp8 in (Float8E4M3FN, Float8E5M2) for pair in ((Float4E2M1FN, fp8), (fp8, Float4E2M1FN))
 )
 """Types of A and of B that `MmaMXF8F6F4Op` multiplies."""
-_SCALE_WORDS: dict[type[Numeric], str] = {Float8E8M0FNU: "ue8m0", Float8E4M3FN: "ue4m3"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ScaledWarpMmaOp(TypedMmaOp):
+class ScaledWarpMmaOp(OfWarp):
     """A product that the 32 threads of a warp compute together, with a scale for each few elements of a row."""
 
     sf_dtype: type[Numeric]
@@ -64,7 +61,7 @@ class ScaledWarpMmaOp(TypedMmaOp):
     @property
     def instruction(self) -> ScaledWarpMma:
         """Its entry among the instructions."""
-        a, b, scale = WORDS[self.a_dtype], WORDS[self.b_dtype], _SCALE_WORDS[self.sf_dtype]
+        a, b, scale = WORDS[self.a_dtype], WORDS[self.b_dtype], SCALE_WORDS[self.sf_dtype]
         found = (one for one in SCALED_WARP_MMAS.values() if (one.kind, one.a, one.b) == (self.kind, a, b))
         return next(one for one in found if one.scale == scale)
 
@@ -79,34 +76,10 @@ class ScaledWarpMmaOp(TypedMmaOp):
         known = self.instruction
         return BlockScales(self.sf_dtype, known.vector, known.tv_scales_a, known.tv_scales_b)
 
-    @property
-    def threads(self) -> Layout:
-        """A warp."""
-        return WARP
-
-    @property
-    def tv_layout_A(self) -> Layout:
-        """As the instruction distributes A."""
-        return self.instruction.tv_a
-
-    @property
-    def tv_layout_B(self) -> Layout:
-        """As the instruction distributes B."""
-        return self.instruction.tv_b
-
-    @property
-    def operand_space(self) -> AddressSpace:
-        """Registers."""
-        return AddressSpace.rmem
-
     def held_dtype(self, operand: str) -> type[Numeric]:
         """A byte for each element, where the instruction wants one for four bits."""
         dtype = self.a_dtype if operand == "A" else self.b_dtype
         return Int8 if dtype.width < self.instruction.container_bits else dtype
-
-    def require(self, threads: int) -> None:
-        """Whole warps, in a kernel."""
-        require_threads(self, threads)
 
     def emit(self, product: MmaOperands) -> None:
         """All instructions as one operation."""

@@ -112,11 +112,6 @@ class WarpgroupMmaOp(TypedMmaOp):
         return self.instruction.tv_a if in_registers else self.instruction.tv_shared_a
 
     @property
-    def tv_layout_B(self) -> Layout:
-        """All of B for every thread."""
-        return self.instruction.tv_shared_b
-
-    @property
     def fields(self) -> Fields:
         """Whether a product is added to D."""
         return _FIELDS

@@ -29,7 +29,7 @@ HEAD_BYTES, RECORD_BYTES, PLACES = 64, 128, 256
 QUEUE_BYTES = HEAD_BYTES + RECORD_BYTES * PLACES
 FIRST_OPERAND = 3
 """The word of eight bytes in which operands begin."""
-MOST_OPERANDS = 12
+MOST_OPERANDS = RECORD_BYTES // 8 - FIRST_OPERAND
 LOADS, STORES, PRODUCTS, UMMAS = range(4)
 """Kinds; of the last two, those of one owner are done in their order."""
 

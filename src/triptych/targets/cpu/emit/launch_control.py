@@ -6,7 +6,7 @@ for which pass `lower-launch-responses` comes before all that knows loads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
@@ -15,6 +15,7 @@ from triptych.kernel_ir.dialects.tile import CLC_QUERY, CLC_TRY_CANCEL
 from triptych.targets.cpu.abi.abi import TAKE_CLUSTER
 from triptych.targets.cpu.emit.async_queue import LOADS, defer
 from triptych.targets.cpu.emit.barrier_state import LAUNCH_RECORD, State
+from triptych.targets.cpu.emit.launch_frame import first_block
 from triptych.targets.cpu.emit.mbarriers import complete
 from triptych.targets.cpu.emit.tma import each_lane
 from triptych.targets.cpu.emit.warp import Warp
@@ -57,7 +58,9 @@ def try_cancel(warp: Warp, operation: Operation) -> None:
     def once(given: list[Value], lane: Value) -> None:
         launch = code.load(state.place(LAUNCH_RECORD), "!llvm.ptr", 8)
         number = code.call(TAKE_CLUSTER, (launch,), ["i64"]).result
-        words = [*_first_block(warp, number), code.resized(code.compare("sge", number, code.constant(0, "i64")), "i32")]
+        extents = (1, 1, 1) if cluster is None else cluster.extents
+        first = first_block(code, number, warp.position.grid, extents)
+        words = [*first, code.resized(code.compare("sge", number, code.constant(0, "i64")), "i32")]
         for rank in range(1 if cluster is None else cluster.blocks):
             target, counter = given
             if cluster is not None:
@@ -67,19 +70,6 @@ def try_cancel(warp: Warp, operation: Operation) -> None:
             defer(warp, LOADS, [target, counter, *words], written)
 
     each_lane(warp, operation, once)
-
-
-def _first_block(warp: Warp, number: Value) -> Sequence[Value]:
-    """The index of the first block of a cluster, by its number in the grid: along x first."""
-    code, cluster = warp.code, warp.arrays.cluster
-    extents = (1, 1, 1) if cluster is None else cluster.extents
-    rest, found = code.value("arith.trunci", (number,), "i32"), []
-    for extent, blocks in zip(extents, warp.position.grid, strict=True):
-        size = code.constant(extent, "i32")
-        count = code.value("arith.divui", (blocks, size), "i32")
-        found.append(code.value("arith.muli", (code.value("arith.remui", (rest, count), "i32"), size), "i32"))
-        rest = code.value("arith.divui", (rest, count), "i32")
-    return found
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {CLC_TRY_CANCEL: try_cancel}

@@ -190,27 +190,29 @@ class LaunchFrame:
         return LaunchCoordinates(ids, first.grid, first.block)
 
     def _block_ids(self, number: Value) -> Sequence[Value]:
-        """Of a block by its number, or of the first block of a cluster."""
-        code = self._code
-        wide = [self._units(axis) for axis in range(2)]
-        rest = code.value("arith.divui", (number, wide[0]), "i64")
-        ids = [
-            code.value("arith.remui", (number, wide[0]), "i64"),
-            code.value("arith.remui", (rest, wide[1]), "i64"),
-            code.value("arith.divui", (rest, wide[1]), "i64"),
-        ]
-        narrow = [code.value("arith.trunci", (one,), "i32") for one in ids]
-        if self.blocks == 1:
-            return narrow
-        extents = [code.constant(extent, "i32") for extent in self.cluster]
-        return [code.value("arith.muli", pair, "i32") for pair in zip(narrow, extents, strict=True)]
+        return first_block(self._code, number, self._grid, self.cluster)
 
-    def _units(self, axis: int) -> Value:
-        """How many blocks, or clusters, there are along an axis (i64)."""
-        code = self._code
-        blocks = code.value("arith.extui", (self._grid[axis],), "i64")
-        extent = self.cluster[axis]
-        return blocks if extent == 1 else code.value("arith.divui", (blocks, code.constant(extent, "i64")), "i64")
+
+def first_block(code: LaneBuilder, number: Value, grid: Sequence[Value], cluster: Sequence[int]) -> Sequence[Value]:
+    """The index (i32) of a block by its number (i64), or of the first block of a cluster: along x first."""
+    wide = [_units(code, blocks, extent) for blocks, extent in zip(grid[:2], cluster, strict=False)]
+    rest = code.value("arith.divui", (number, wide[0]), "i64")
+    ids = [
+        code.value("arith.remui", (number, wide[0]), "i64"),
+        code.value("arith.remui", (rest, wide[1]), "i64"),
+        code.value("arith.divui", (rest, wide[1]), "i64"),
+    ]
+    narrow = [code.value("arith.trunci", (one,), "i32") for one in ids]
+    if prod(cluster) == 1:
+        return narrow
+    extents = [code.constant(extent, "i32") for extent in cluster]
+    return [code.value("arith.muli", pair, "i32") for pair in zip(narrow, extents, strict=True)]
+
+
+def _units(code: LaneBuilder, blocks: Value, extent: int) -> Value:
+    """How many blocks, or clusters, there are along an axis (i64)."""
+    wide = code.value("arith.extui", (blocks,), "i64")
+    return wide if extent == 1 else code.value("arith.divui", (wide, code.constant(extent, "i64")), "i64")
 
 
 # Warp schedule of a block: by number, or in the order of a seed that `check --schedules` gives.

@@ -178,14 +178,7 @@ def multiply(warp: Warp, operation: Operation) -> None:
     instruction = umma(str(attributes["instruction"].value))
     assert instruction is not None, "checked where it was emitted"
     d, a, b, accumulate, *scales = given
-    ranks, states, factors = [own_rank(warp)], [state_of(warp)], [a, b]
-    if instruction.ctas == 2:
-        cluster = warp.arrays.cluster
-        assert cluster is not None, "a kernel with pairs of blocks has clusters"
-        first = first_of_pair(warp.code, cluster.rank())
-        ranks = [first, warp.code.value("arith.ori", (first, warp.code.constant(1, "i32")), "i32")]
-        states = [cluster.state(rank) for rank in ranks]
-        factors = [warp.arrays.of_rank(warp, operation, each, rank) for each in (a, b) for rank in ranks]
+    ranks, states, factors = _of_blocks(warp, operation, instruction.ctas, (a, b))
     for address in _sums(warp, operation, d):
         require_taken(warp, operation, address, instruction.columns, states)
         for rank in ranks:
@@ -195,6 +188,21 @@ def multiply(warp: Warp, operation: Operation) -> None:
     bases = [warp.code.load(state.place(TENSOR_MEMORY), "!llvm.ptr", 8) for state in states]
     values = [*bases, d, *factors, accumulate, *scales]
     defer_umma(warp, values, partial(_product, warp, operation, instruction))
+
+
+def _of_blocks(
+    warp: Warp, operation: Operation, ctas: int, places: Sequence[Value]
+) -> tuple[list[Value], list[State], list[Value]]:
+    """The blocks that an operation works in, this one or those of its pair: their ranks, their states, and each of the
+    places in shared memory in all of them."""
+    if ctas == 1:
+        return [own_rank(warp)], [state_of(warp)], list(places)
+    code, cluster = warp.code, warp.arrays.cluster
+    assert cluster is not None, "a kernel with pairs of blocks has clusters"
+    first = first_of_pair(code, cluster.rank())
+    ranks = [first, code.value("arith.ori", (first, code.constant(1, "i32")), "i32")]
+    there = [warp.arrays.of_rank(warp, operation, place, rank) for place in places for rank in ranks]
+    return ranks, [cluster.state(rank) for rank in ranks], there
 
 
 def _sums(warp: Warp, operation: Operation, d: Value) -> list[Value]:
@@ -269,14 +277,7 @@ def copy_scales(warp: Warp, operation: Operation) -> None:
     """Begin to copy a chunk, 32 rows of 16 bytes, to four columns of each quarter of the lanes, in order with
     products; of a pair, by both blocks."""
     address, source = (of_first(warp, operand) for operand in operation.operands)
-    ranks, states, sources = [own_rank(warp)], [state_of(warp)], [source]
-    if operation.attributes["ctas"].value == 2:
-        cluster = warp.arrays.cluster
-        assert cluster is not None, "a kernel with pairs of blocks has clusters"
-        first = first_of_pair(warp.code, cluster.rank())
-        ranks = [first, warp.code.value("arith.ori", (first, warp.code.constant(1, "i32")), "i32")]
-        states = [cluster.state(rank) for rank in ranks]
-        sources = [warp.arrays.of_rank(warp, operation, source, rank) for rank in ranks]
+    ranks, states, sources = _of_blocks(warp, operation, int(operation.attributes["ctas"].value), (source,))
     require_taken(warp, operation, address, CHUNK_FACTORS, states)
     fresh = warp.code.constant(0, "i1")
     for rank, state, start in zip(ranks, states, sources, strict=True):

@@ -48,14 +48,19 @@ def intrinsic(op: Replacement, name: str, operands: Sequence[Value], result: str
     return op.value("llvm.call_intrinsic", operands, result, attributes)
 
 
-def inline_ptx(op: Replacement, text: str, constraints: str, operands: Sequence[Value]) -> None:
-    """Inline PTX that gives nothing and may change any memory."""
+def inline_ptx(
+    op: Replacement, text: str, constraints: str, operands: Sequence[Value], result: str | None = None
+) -> Value | None:
+    """Inline PTX that may change any memory; what it gives, if it gives something."""
     attributes = {
         "asm_string": op.builder.string(text),
         "constraints": op.builder.string(",".join(filter(None, (constraints, "~{memory}")))),
         "has_side_effects": op.attribute("unit"),
     }
-    op.effect("llvm.inline_asm", operands, attributes)
+    if result is None:
+        op.effect("llvm.inline_asm", operands, attributes)
+        return None
+    return op.value("llvm.inline_asm", operands, result, attributes)
 
 
 # TMA copies and their tensor maps as inline PTX, a part of pass `lower-mbarrier-and-tma`.

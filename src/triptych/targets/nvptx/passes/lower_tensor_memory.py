@@ -170,19 +170,6 @@ def _permit(op: Replacement) -> list[Value]:
 
 
 # MLIR and LLVM have different types for intrinsics of one register: these are inline PTX.
-def _of_one_register(op: Replacement, text: str, constraints: str, operands: Sequence[Value], kind: str) -> Value:
-    return op.value(
-        "llvm.inline_asm",
-        operands,
-        kind,
-        {
-            "asm_string": op.builder.string(text),
-            "constraints": op.builder.string(f"{constraints},~{{memory}}"),
-            "has_side_effects": op.attribute("unit"),
-        },
-    )
-
-
 def _load(op: Replacement) -> list[Value]:
     attributes = op.operation.attributes
     shape, repeat = attributes["shape"].value, attributes["repeat"].value
@@ -191,7 +178,9 @@ def _load(op: Replacement) -> list[Value]:
     if count == 1:
         pack = ".pack::16b" if attributes["pack"].value else ""
         text = f"tcgen05.ld.sync.aligned.{shape}.x1{pack}.b32 {{$0}}, [$1];"
-        return [_of_one_register(op, text, "=r,r", op.operands, "i32")]
+        word = inline_ptx(op, text, "=r,r", op.operands, "i32")
+        assert word is not None, "a load has a result"
+        return [word]
     packs = op.value("arith.constant", (), "i1", {"value": attributes["pack"]})
     words = intrinsic(op, f"tcgen05.ld.{shape}.x{repeat}", (there, packs), f"vector<{count}xi32>")
     assert words is not None, "the intrinsic has a result"
