@@ -51,6 +51,8 @@ REGISTERS = [
           "out[t] = v[0] + v[2] #>"),
     _pair("a store of a whole fragment", "for i in range(4): #~ for i in range(3):\n    r[i] = x[t * 4 + i]\n"
           "cute.autovec_copy(r, cute.local_tile(out, (4,), (t,))) #<>"),
+    _pair("a part that nobody sets, to shared memory", "s = smem(tt.Float32, 64)\nfor i in range(4): #~ for i in range(3):\n"
+          "    r[i] = x[i]\nv = r.load() * 2.0 #<\ns[t] = v[3] #>\narch.sync_threads()\nout[t] = s[63 - t]"),
     _pair("used where it was not loaded", "r.fill(0) #!\nif t < 20:\n    r[0] = x[t]\ns = r[0] * 2.0 #<\n"
           "if t < 40:\n    out[t] = s #>"),
 ]  # fmt: skip

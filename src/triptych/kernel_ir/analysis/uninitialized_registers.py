@@ -13,7 +13,7 @@ from dataclasses import field
 
 from triptych.ir.handles import Block, Operation, Value
 from triptych.ir.types import byte_size, int_width
-from triptych.kernel_ir.analysis.addresses import INDEXING, private_place, step, steps
+from triptych.kernel_ir.analysis.addresses import INDEXING, base, private_place, step, steps
 from triptych.kernel_ir.dialects.kernel_operations import (
     body,
     constant_of,
@@ -131,16 +131,23 @@ def _accumulation(product: Operation) -> Accumulation:
     return definition.accumulates
 
 
-def unproven_reads(kernel: Operation, registers: dict[Value, Registers]) -> set[Operation]:
-    """Loads, and products that add to registers, which may come before a write."""
+def unproven_reads(kernel: Operation, registers: dict[Value, Registers]) -> tuple[set[Operation], set[Operation]]:
+    """Loads, and products that add to registers, which may come before a write; of the loads those of bytes that no
+    write of the kernel reaches."""
     analysis = _Assignment(registers)
     analysis.block(body(kernel), dict.fromkeys(registers, 0), {})
-    return analysis.unproven
+    return analysis.unproven, {
+        load for load, touched in analysis.loaded.items() if touched & ~analysis.ever[base(address_of(load))]
+    }
 
 
 class _Assignment:
     def __init__(self, registers: dict[Value, Registers]) -> None:
         self.unproven: set[Operation] = set()
+        self.ever: _Written = dict.fromkeys(registers, 0)
+        """For each array the bytes that some write may reach."""
+        self.loaded: dict[Operation, int] = {}
+        """For each unproven load of a place that is known the bytes that it reads."""
         self._registers = registers
         self._visits = 0
         self._relevant: set[Operation] = set()
@@ -220,8 +227,10 @@ class _Assignment:
         if operation.name == "llvm.load":
             if touched & whole & ~written[array]:
                 self.unproven.add(operation)
-        elif is_known:
-            written[array] |= touched & whole
+                self.loaded[operation] = self.loaded.get(operation, 0) | (touched & whole if is_known else 0)
+        else:
+            self.ever[array] |= touched & whole
+            written[array] |= touched & whole if is_known else 0
 
     def _product(self, operation: Operation, written: _Written) -> None:
         """A sum is as much written as what is added to. Factors are not looked at: their rows may be padding."""
@@ -237,6 +246,7 @@ class _Assignment:
         for place, begin in zip(product_bytes(operation, "d"), places, strict=True):
             if target not in self._registers:
                 break
+            self.ever[target] |= register << place
             is_set = begins_anew or source not in self._registers or (written[source] >> begin) & register == register
             if is_set:
                 written[target] |= register << place

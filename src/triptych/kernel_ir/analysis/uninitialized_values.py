@@ -2,7 +2,8 @@
 
 Input: a kernel, its register tensors, and the reads that are not proven. Output: every value that may be made of such
 an element, the arrays that may hold one, and the places where it would matter: an address, a branch, a store to global
-memory. Other threads and shared memory are not followed: what goes there counts as set.
+memory. Other threads and shared memory are not followed. What goes to shared memory counts as set, because kernels put
+rows there that only some threads have loaded; but an array of which no write reaches a part is a fault there, too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from triptych.ir.handles import Operation, Value
-from triptych.ir.types import GLOBAL_SPACE, count_and_element, is_integer, is_vector, memory_space
+from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, count_and_element, is_integer, is_vector, memory_space
 from triptych.kernel_ir.analysis.addresses import base
 from triptych.kernel_ir.analysis.uninitialized_registers import Registers, sums_of
 from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, is_described, is_mma, traits
@@ -22,6 +23,8 @@ _MASKING = frozenset({"arith.andi", "arith.ori"})
 _DECIDING = {"scf.condition": 1, "scf.for": 3}
 """How many operands say whether, or how often."""
 STORE, ADDRESS, BRANCH = "stores it to global memory", "takes it for an address", "branches on it"
+SHARE = "stores it to shared memory"
+_STORES = {GLOBAL_SPACE: STORE, SHARED_SPACE: SHARE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,16 @@ class UnsetValues:
     uses: list[Use] = field(default_factory=list)
 
 
-def unset_values(registers: dict[Value, Registers], unproven: set[Operation]) -> UnsetValues:
-    """Follow every unproven read."""
-    flow = _Flow(registers)
+def unset_values(registers: dict[Value, Registers], unproven: set[Operation], certain: set[Operation]) -> UnsetValues:
+    """Follow every unproven read; those of parts that nobody writes, `certain`, as far as shared memory."""
+    found = _followed(registers, unproven, GLOBAL_SPACE)
+    if certain:
+        found.uses += [use for use in _followed(registers, certain, SHARED_SPACE).uses if use.verb == SHARE]
+    return found
+
+
+def _followed(registers: dict[Value, Registers], unproven: set[Operation], space: int) -> UnsetValues:
+    flow = _Flow(registers, space)
     for array, found in registers.items():
         for access in found.accesses:
             if access in unproven and access.name == "llvm.load":
@@ -59,9 +69,11 @@ def unset_values(registers: dict[Value, Registers], unproven: set[Operation]) ->
 
 
 class _Flow:
-    def __init__(self, registers: dict[Value, Registers]) -> None:
+    def __init__(self, registers: dict[Value, Registers], space: int) -> None:
         self.found = UnsetValues()
         self._registers = registers
+        self._space = space
+        """Of memory to which a store of an unset value matters."""
         self._spoilt: set[Value] = set()
         """Arrays that an unset value may be stored to."""
         self._pending: list[Value] = []
@@ -110,8 +122,8 @@ class _Flow:
         address = store.operands[1]
         if base(address) in self._registers:
             self.spoil(base(address))
-        elif memory_space(address.type) == GLOBAL_SPACE:
-            self._matters(store, value, STORE)
+        elif memory_space(address.type) == self._space:
+            self._matters(store, value, _STORES[self._space])
 
     def _carried(self, user: Operation, number: int) -> None:
         for value in carried_to(user, number):

@@ -10,11 +10,13 @@ import pytest
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.uninitialized_registers import number_of, registers_of, unproven_reads
-from triptych.kernel_ir.analysis.uninitialized_values import BRANCH, STORE, unset_values
+from triptych.kernel_ir.analysis.uninitialized_values import BRANCH, SHARE, STORE, unset_values
 
 SET = "llvm.store %f, %e : f32, !llvm.ptr"
 READ = "%x = llvm.load %e : !llvm.ptr -> f32"
 OUT = "llvm.store %x, %g : f32, !llvm.ptr<1>"
+PUT = OUT.replace("%g", "%h").replace("<1>", "<3>")
+FIRST = "llvm.store %f, %d : f32, !llvm.ptr"
 LOOP = """scf.for %c = %zero to %{end} step %i {{
     %j = arith.index_cast %c : index to i64
     %p = llvm.getelementptr %d[%j] : (!llvm.ptr, i64) -> !llvm.ptr, f32
@@ -27,7 +29,8 @@ def uses(*lines: str) -> tuple[int, list[str]]:
     """How many reads are not proven, and what is done with their values, for a kernel with these lines."""
     text = "\n".join(lines)
     module = bindings.mlir().Module.parse(
-        f"""module {{ gpu.module @m {{ gpu.func @k(%g: !llvm.ptr<1>, %b: i1, %f: f32, %n: index) kernel {{
+        f"""module {{ gpu.module @m {{
+        gpu.func @k(%g: !llvm.ptr<1>, %h: !llvm.ptr<3>, %b: i1, %f: f32, %n: index) kernel {{
         %four = llvm.mlir.constant(4 : i32) : i32
         %zero = arith.constant 0 : index
         %i = arith.constant 1 : index
@@ -41,8 +44,8 @@ def uses(*lines: str) -> tuple[int, list[str]]:
     )
     (kernel,) = operations_named(module, "gpu.func")
     registers = registers_of(kernel)
-    unproven = unproven_reads(kernel, registers)
-    return len(unproven), [use.verb for use in unset_values(registers, unproven).uses]
+    unproven, certain = unproven_reads(kernel, registers)
+    return len(unproven), [use.verb for use in unset_values(registers, unproven, certain).uses]
 
 
 @pytest.mark.parametrize(
@@ -51,6 +54,8 @@ def uses(*lines: str) -> tuple[int, list[str]]:
         ((SET, READ, OUT), (0, [])),
         ((READ, OUT), (1, [STORE])),
         ((READ,), (1, [])),
+        ((FIRST, READ, PUT), (1, [SHARE])),
+        ((LOOP.format(end="n"), READ, PUT), (1, [])),
         ((f"scf.if %b {{ {SET} }}", READ, OUT), (1, [STORE])),
         ((f"scf.if %b {{ {SET} }} else {{ {SET} }}", READ, OUT), (0, [])),
         ((LOOP.format(end="all"), WHOLE), (0, [])),

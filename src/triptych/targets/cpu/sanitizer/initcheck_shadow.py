@@ -61,13 +61,13 @@ NoteSite = Callable[..., int]
 def follow_unset_registers(kernel: Operation, builder: Builder, note: NoteSite) -> None:
     """Instrument a kernel where elements of its register tensors may be used before they are set."""
     registers = registers_of(kernel)
-    unproven = unproven_reads(kernel, registers) if registers else set()
+    unproven, certain = unproven_reads(kernel, registers)
     unread = _unwritten_factors(registers)
     sums = {array for array, each in registers.items() if only_products_write(each)}
     reported = {each for each in unproven if is_mma(each) and sums_of(each)[0] in sums}
     known = {sums_of(each)[0] for each in reported}
     unproven = {each for each in unproven - reported if each.name != "llvm.load" or base(address_of(each)) not in known}
-    found = unset_values(registers, unproven) if unproven else UnsetValues()
+    found = unset_values(registers, unproven, certain & unproven) if unproven else UnsetValues()
     found.arrays |= known
     if not (found.uses or reported or unread):
         return
