@@ -220,7 +220,7 @@ def compilations() -> Iterator[list[Compilation]]:
     counter = _Counter()
 
     def watch(loaded: Loaded) -> Loaded:
-        found.append(Compilation(loaded.compiled, _cpu_seconds() - counter.began, counter.operations, counter.restarts))
+        found.append(Compilation(loaded.compiled, cpu_seconds() - counter.began, counter.operations, counter.restarts))
         return loaded
 
     with compiling_only(), counter.watching():
@@ -244,7 +244,7 @@ class _Counter:
 
         def binding(*args: Any, **kwargs: Any) -> Any:
             if in_progress() is None:
-                self.began, self.operations, self.restarts = _cpu_seconds(), 0, 0
+                self.began, self.operations, self.restarts = cpu_seconds(), 0, 0
             return bind(*args, **kwargs)
 
         def finishing(progress: Progress) -> None:
@@ -264,7 +264,7 @@ class _Counter:
             yield
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
     """Of this process, of its children that have ended and of those that live: workers and assemblers."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     seconds = sum(each.ru_utime + each.ru_stime for each in used)
