@@ -121,6 +121,8 @@ _ARRAYS = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.f
 def conversion(marks: Sequence[str]) -> Meaning:
     """The types of the result and the operands, and the function."""
     *options, to, source = marks
+    if to == "ue8m0x2":
+        return "b16", [source] * 2, partial(_exponents, "rp" in options, "satfinite" in options)
     if to in NARROW_PAIRS:
         narrow = NARROW_PAIRS[to]
         return f"b{2 * narrow.width}", [source] * (2 if source == "f32" else 1), partial(_narrow_pair, narrow, source)
@@ -162,6 +164,17 @@ def _narrow_pair(narrow: Narrow, source: str, *numbers: Numbers) -> Any:
     limited = (np.clip(each, -narrow.most, narrow.most) for each in numbers)
     low, high = (each.astype(narrow.kind).view(np.uint8).astype(f"u{narrow.width // 4}") for each in limited)
     return low | (high << low.dtype.type(narrow.width))
+
+
+def _exponents(up: bool, is_finite: bool, upper: Numbers, lower: Numbers) -> Any:
+    """Powers of two, which have no sign: of zero, and of what is smaller than 2^-127, that one."""
+    sizes = [each.view(np.uint32) & np.uint32(0x7FFFFFFF) for each in (lower, upper)]
+    found = []
+    for size in sizes:
+        beside = np.where(size < 1 << 23, size > 1 << 22, (size & np.uint32(0x7FFFFF)) != 0)
+        power = np.minimum((size >> np.uint32(23)) + (beside & up), 0xFE if is_finite else 0xFF)
+        found.append(np.where(size > np.uint32(0x7F800000), 0xFF, power).astype(np.uint16))
+    return found[0] | (found[1] << np.uint16(8))
 
 
 def _widened_pair(narrow: Narrow, to: str, word: Numbers) -> Any:

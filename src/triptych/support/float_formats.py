@@ -76,7 +76,7 @@ class FloatFormat:
         """The bit pattern nearest to a number. NaN becomes the largest number where the format has no NaN."""
         if math.isnan(value):
             return self.largest if self.nan is None else self.nan
-        if not self.signed and value <= 0:
+        if not self.signed and value < 0:
             assert self.nan is not None, "formats without a sign have NaN"
             return self.nan
         magnitude = self._nearest_power(value) if not self.signed else self._nearest(abs(value))
@@ -93,10 +93,11 @@ class FloatFormat:
         return ((last - self.smallest_exponent) << self.mantissa_bits) + round(math.ldexp(value, -last))
 
     def _nearest_power(self, value: float) -> int:
+        """For zero that of the smallest number."""
         if math.isinf(value):
             return self.largest + 1
         _, exponent = math.frexp(value)
-        last = max(exponent - 1, -self.bias)
+        last = max(exponent - 1, -self.bias) if value else -self.bias
         return last + self.bias + int(math.ldexp(value, -last) >= 1.5)
 
     def round(self, value: float) -> float:
@@ -109,7 +110,7 @@ class FloatFormat:
             return self.nan is not None
         if math.isinf(value):
             return self.has_infinity
-        if not self.signed and value <= 0:
+        if not self.signed and value < 0:
             return False
         return (self._nearest(abs(value)) if self.signed else self._nearest_power(value)) <= self.largest
 

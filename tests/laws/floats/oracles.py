@@ -41,9 +41,10 @@ def numbers(found: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def rounded(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Float32 to bit patterns, by `ml_dtypes`."""
+    """Float32 to bit patterns, by `ml_dtypes`; zero, which it makes NaN where there is none, as PyTorch does."""
     with np.errstate(invalid="ignore", over="ignore"):
-        return values.astype(ML_DTYPES[name]).view(patterns(name).dtype)
+        found = values.astype(ML_DTYPES[name]).view(patterns(name).dtype)
+    return found if FLOAT_FORMATS[name].signed else np.where(values == 0, found.dtype.type(0), found)
 
 
 def same(found: NDArray[Any], expected: NDArray[Any]) -> Any:

@@ -76,9 +76,7 @@ def has_block_scales(function: object, args: tuple[Any, ...]) -> bool:
 def scaled_product(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """(A * scales of A) @ (B * scales of B), A as (m, k) and B as (k, n)."""
     a, b, scale_a, scale_b, *rest = args
-    left = _decoded(a) * _spread(scale_a, len(a))
-    right = _decoded(b.t()) * _spread(scale_b, b.shape[1])
-    found = left @ right[:, : left.shape[1]].t()
+    found = _scaled(_decoded(a), scale_a) @ _scaled(_decoded(b.t()), scale_b).t()
     bias = rest[0] if rest else kwargs.get("bias")
     return (found if bias is None else found + bias).to(kwargs.get("out_dtype") or torch.float32)
 
@@ -93,12 +91,13 @@ def _decoded(matrix: torch.Tensor) -> torch.Tensor:
     return values[both]
 
 
-def _spread(scales: torch.Tensor, rows: int) -> torch.Tensor:
-    """A scale for each element (row, k)."""
+def _scaled(matrix: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+    """Elements (row, k) times their scales, which come for whole chunks."""
+    rows, columns = matrix.shape
     blocks = -(-rows // _ROWS)
     chunks = scales.float().reshape(blocks, -1, 32, _SCALES, _SCALES)
-    matrix = chunks.permute(0, 3, 2, 1, 4).reshape(blocks * _ROWS, -1)
-    return matrix[:rows].repeat_interleave(_VECTORS[scales.dtype], dim=1)
+    each = chunks.permute(0, 3, 2, 1, 4).reshape(blocks * _ROWS, -1)
+    return matrix * each[:rows].repeat_interleave(_VECTORS[scales.dtype], dim=1)[:, :columns]
 
 
 Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]

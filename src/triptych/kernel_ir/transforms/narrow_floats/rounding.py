@@ -107,7 +107,7 @@ def _narrow_same_range(value: Expression, form: FloatFormat) -> Expression:
 
 
 def _narrow_power(value: Expression, saturate: bool) -> Expression:
-    """To the nearest power of two, halfway up; what is not positive has no logarithm and becomes NaN."""
+    """To the nearest power of two, halfway up, of either zero the smallest; what is negative becomes NaN."""
     bits = value.bits()
     half = select(bits < 1 << 23, 1 << 21, bits.filled(1 << 22))
     power = (bits + half) >> 23
@@ -115,7 +115,8 @@ def _narrow_power(value: Expression, saturate: bool) -> Expression:
     if saturate:
         power = select(power > 0xFE, 0xFE, power)
         power = select(bits > _INFINITY, 0xFF, power)
-    return select(bits > 0, power, 0xFF).convert("trunci", "i8")
+    power = select(bits > -1, power, 0xFF)
+    return select((bits & _MAGNITUDE).equals(0), 0, power).convert("trunci", "i8")
 
 
 def clamped(value: Expression, form: FloatFormat) -> Expression:

@@ -121,8 +121,8 @@ def _check_size(i: int, scalar: BoundaryScalar) -> str:
         kept = f"%ordered{i}"
     if form is not None and not form.signed:
         lines.append(f"%nothing{i} = llvm.mlir.constant(0.0 : f64) : f64")
-        lines.append(f'%positive{i} = llvm.fcmp "ugt" %wide{i}, %nothing{i} : f64')
-        lines.append(f"%proper{i} = llvm.and {kept}, %positive{i} : i1")
+        lines.append(f'%natural{i} = llvm.fcmp "uge" %wide{i}, %nothing{i} : f64')
+        lines.append(f"%proper{i} = llvm.and {kept}, %natural{i} : i1")
         kept = f"%proper{i}"
     lines.append(f"%accepted{i} = llvm.and %is_number{i}, {kept} : i1")
     return "\n".join(f"  {line}" for line in lines)

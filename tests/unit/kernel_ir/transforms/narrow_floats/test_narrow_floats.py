@@ -226,13 +226,27 @@ def test_truth_of_a_type_without_zero() -> None:
     assert truth(2.0**-127) == 1
 
 
+def test_zero_is_the_smallest_power_of_two_as_in_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+
+    @tt.jit
+    def narrowed(x: tt.Float32, n: tt.Int32) -> Any:
+        return x.to(tt.Float8E8M0FNU), x.to(tt.Float8E8M0FNU, saturate=True), n.to(tt.Float8E8M0FNU)
+
+    zeros = torch.tensor([0.0, -0.0])
+    assert zeros.to(torch.float8_e8m0fnu).float().tolist() == [2.0**-127] * 2
+    assert [narrowed(zero, 0) for zero in (0.0, -0.0)] == [(2.0**-127,) * 3] * 2
+    assert float(tt.Float8E8M0FNU(0.0)) == 2.0**-127
+    assert all(math.isnan(each) for each in narrowed(-1e-45, -1))
+
+
 @pytest.mark.parametrize(
     ("dtype", "value"),
     [
         (tt.Float8E4M3FN, 500.0),
         (tt.Float8E4M3FN, math.inf),
         (tt.Float4E2M1FN, math.nan),
-        (tt.Float8E8M0FNU, 0.0),
+        (tt.Float8E8M0FNU, -1.0),
         (tt.Float8E5M2, 1e300),
     ],
 )

@@ -81,7 +81,7 @@ def test_the_largest_that_fits_and_the_next(dtype: str) -> None:
     limit = form.limit if form is not None else math.inf if dtype == "Float64" else 2.0**128 - 2.0**103
     call = identity(dtype)
     assert math.isfinite(call(math.nextafter(limit, 0.0)))
-    for value in (limit, -limit, 1e300, *((0.0, -1.0) if dtype == "Float8E8M0FNU" else ())):
+    for value in (limit, -limit, 1e300, *((-1.0,) if dtype == "Float8E8M0FNU" else ())):
         if math.isfinite(value) and dtype != "Float64":
             with pytest.raises(OverflowError):
                 call(value)
