@@ -17,6 +17,8 @@ from triptych.targets.cpu.emit.text_lines import Lines
 LANES = 16
 """Elements of a vector: 16 rows of a column."""
 FOUR = range(4)
+PANEL = 4
+"""Groups of rows of A that are packed side by side: with the k of a slice they fit the first cache."""
 _STEPS = 4
 """Values of k in one turn of the innermost loop."""
 OF_FACTORS = (
@@ -72,19 +74,20 @@ class PackedProduct:
         registers of warps give them by a transposition inside each 128 bits."""
         self._lines = Lines()
 
-    def _begin(self) -> None:
-        """Constants, and memory for all of A and eight columns of B."""
+    def _begin(self, columns: str = "%c8", right: str = "%right") -> None:
+        """Constants, and memory for PANEL groups of rows of A and so many columns of B, of which %right are eight."""
         lines = self._lines
         for number in (0, 1, 2, 3, 4, 7, 8, 16):
             lines.add(f"%c{number} = arith.constant {number} : i64")
         lines.add(f"%groups = arith.constant {self._groups} : i64")
-        lines.add(f"%rows = arith.constant {LANES * self._groups} : i64")
+        lines.add(f"%panel = arith.constant {PANEL} : i64")
+        lines.add(f"%rows = arith.constant {LANES * PANEL} : i64")
         lines.add(f"%slice = arith.constant {self._a.depth} : i64")
         lines.add("%k_count = arith.muli %depth, %slice : i64")
         lines.add("%room = arith.muli %k_count, %rows : i64")
-        lines.add("%b_room = arith.muli %k_count, %c8 : i64")
+        lines.add(f"%b_room = arith.muli %k_count, {columns} : i64")
         lines.add(f"%left = llvm.alloca %room x {self._kind} {{alignment = 64 : i64}} : (i64) -> !llvm.ptr")
-        lines.add(f"%right = llvm.alloca %b_room x {self._kind} {{alignment = 64 : i64}} : (i64) -> !llvm.ptr")
+        lines.add(f"{right} = llvm.alloca %b_room x {self._kind} {{alignment = 64 : i64}} : (i64) -> !llvm.ptr")
 
     def _ended(self, name: str, parameters: Sequence[str]) -> str:
         """The text of the function."""
@@ -94,11 +97,12 @@ class PackedProduct:
 
     # A ----------------------------------------------------------------------------------------------------------
     def _pack_slice(self) -> None:
-        """One slice along k, as [k][rows]."""
+        """One slice along k of the groups from %first_group on, as [k][rows]."""
         lines = self._lines
         lines.add("%first_k = arith.muli %kb, %slice : i64")
         self._slice_start("a")
-        with lines.loop("%w", "%c0", "%groups", "%c1"):
+        with lines.loop("%w", "%c0", "%panel", "%c1"):
+            lines.add("%group = arith.addi %first_group, %w : i64")
             if self._a.major == K_MAJOR:
                 self._pack_rows()
             else:
@@ -114,16 +118,22 @@ class PackedProduct:
         lines.add(f"%memory = llvm.ptrtoint %{name} : !llvm.ptr to i64")
         lines.add("%start = arith.addi %memory, %entry_w : i64")
 
-    def _chunk_at(self, operand: Operand, address: str, half: str | None = None) -> str:
-        """Load 16 bytes through the swizzle, or eight elements of a byte, the first or the last half of them."""
+    def _swizzled(self, operand: Operand, address: str, *after: int) -> list[str]:
+        """Where the 16 bytes of an address lie, and those so many bytes after it, of the same 128."""
         lines = self._lines
-        if operand.swizzle:
-            line = lines.value(f"arith.shrui {address}, %c7 : i64")
-            mask = lines.value(f"arith.constant {(1 << operand.swizzle) - 1} : i64")
-            inside = lines.value(f"arith.andi {line}, {mask} : i64")
-            moved = lines.value(f"arith.shli {inside}, %c4 : i64")
-            address = lines.value(f"arith.xori {address}, {moved} : i64")
-        pointer = lines.value(f"llvm.inttoptr {address} : i64 to !llvm.ptr")
+        addresses = [address, *(lines.plus(address, distance) for distance in after)]
+        if not operand.swizzle:
+            return addresses
+        line = lines.value(f"arith.shrui {address}, %c7 : i64")
+        mask = lines.value(f"arith.constant {(1 << operand.swizzle) - 1} : i64")
+        inside = lines.value(f"arith.andi {line}, {mask} : i64")
+        moved = lines.value(f"arith.shli {inside}, %c4 : i64")
+        return [lines.value(f"arith.xori {one}, {moved} : i64") for one in addresses]
+
+    def _chunk_at(self, operand: Operand, place: str, half: str | None = None) -> str:
+        """Load the 16 bytes of a place, or eight elements of a byte, the first or the last half of them."""
+        lines = self._lines
+        pointer = lines.value(f"llvm.inttoptr {place} : i64 to !llvm.ptr")
         count, alignment = operand.chunk, CHUNK_BYTES
         if half is not None:
             count, alignment = count // 2, alignment // 2
@@ -145,21 +155,20 @@ class PackedProduct:
     def _pack_rows(self) -> None:
         """16 rows along K: four by four, so that the transposition gives 16 rows of one k."""
         a, lines = self._a, self._lines
-        group = lines.value("arith.muli %w, %c2 : i64")
+        group = lines.value("arith.muli %group, %c2 : i64")
         group = lines.value(f"arith.muli {group}, %a_stride : i64")
-        base = lines.value(f"arith.addi %start, {group} : i64")
+        start = lines.value(f"arith.addi %start, {group} : i64")
+        halves = (start, lines.value(f"arith.addi {start}, %a_stride : i64"))
+        places = [
+            self._chunks_of_row("a", a, lines.plus(halves[row // ATOM_ROWS], row % ATOM_ROWS * a.row_bytes))
+            for row in range(LANES)
+        ]
         for chunk in range(2):
-            start = base
-            if chunk:
-                start = lines.value(f"arith.addi {base}, {self._next_chunk('a', a)} : i64")
-            halves = (start, lines.value(f"arith.addi {start}, %a_stride : i64"))
             quads = []
             for four in FOUR:
-                rows = [
-                    self._chunk_at(a, lines.plus(halves[row // ATOM_ROWS], row % ATOM_ROWS * a.row_bytes))
-                    for row in (range(four, LANES, 4) if self._in_order else range(4 * four, 4 * four + 4))
-                ]
-                quads.append(self._joined(rows, a.chunk, stored_type(a.kind)))
+                rows = places[four::4] if self._in_order else places[4 * four : 4 * four + 4]
+                loaded = [self._chunk_at(a, row[chunk]) for row in rows]
+                quads.append(self._joined(loaded, a.chunk, stored_type(a.kind)))
             for part in range(a.chunk // 4):
                 picked = [
                     self._picked(quad, [a.chunk * row + 4 * part + i for row in FOUR for i in FOUR], a)
@@ -168,8 +177,11 @@ class PackedProduct:
                 for i, column in enumerate(self._transposed(picked)):
                     self._store_left(lines.plus("%first_k", a.chunk * chunk + 4 * part + i), "%w", column)
 
-    def _next_chunk(self, name: str, operand: Operand) -> str:
-        return self._lines.value(f"arith.constant {CHUNK_BYTES} : i64") if operand.swizzle else f"%{name}_leading"
+    def _chunks_of_row(self, name: str, operand: Operand, address: str) -> list[str]:
+        """Where the two chunks of a K-major row lie."""
+        if operand.swizzle:
+            return self._swizzled(operand, address, CHUNK_BYTES)
+        return [address, self._lines.value(f"arith.addi {address}, %{name}_leading : i64")]
 
     def _joined(self, rows: Sequence[str], count: int, kind: str) -> str:
         """Vectors one after the other."""
@@ -191,7 +203,7 @@ class PackedProduct:
         with lines.loop("%k", "%c0", "%slice", "%c1"):
             column = self._column_start("a", a)
             count = LANES // a.chunk
-            first = lines.value(f"arith.muli %w, {lines.value(f'arith.constant {count} : i64')} : i64")
+            first = lines.value(f"arith.muli %group, {lines.value(f'arith.constant {count} : i64')} : i64")
             chunks = [
                 self._chunk_at(a, self._at_chunk("a", a, column, lines.plus(first, part))) for part in range(count)
             ]
@@ -228,11 +240,11 @@ class PackedProduct:
         atom = lines.value(f"arith.shrui {number}, {bits} : i64")
         outside = lines.value(f"arith.muli {atom}, %{name}_leading : i64")
         start = lines.value(f"arith.addi {column}, {inside} : i64")
-        return lines.value(f"arith.addi {start}, {outside} : i64")
+        return self._swizzled(operand, lines.value(f"arith.addi {start}, {outside} : i64"))[0]
 
     def _store_left(self, k: str, warp: str, column: str) -> None:
         lines = self._lines
-        at = lines.value(f"arith.addi {lines.value(f'arith.muli {k}, %groups : i64')}, {warp} : i64")
+        at = lines.value(f"arith.addi {lines.value(f'arith.muli {k}, %panel : i64')}, {warp} : i64")
         place = lines.moved("%left", at, self._vector)
         lines.add(f"llvm.store {column}, {place} {{alignment = 64 : i64}} : {self._vector}, !llvm.ptr")
 
@@ -266,13 +278,11 @@ class PackedProduct:
                 self._store_right(lines.value(f"arith.muli {k}, %c8 : i64"), found, ATOM_ROWS)
             return
         base = lines.value(f"arith.addi %start, {lines.value('arith.muli %j, %b_stride : i64')} : i64")
-        following = lines.value(f"arith.addi {base}, {self._next_chunk('b', b)} : i64")
         for row_of_b in range(ATOM_ROWS):
             count = lines.value(f"arith.constant {row_of_b} : i64")
             row = lines.value(f"arith.addi {lines.value(f'arith.muli {count}, %k_count : i64')}, %first_k : i64")
-            for i, start in enumerate((base, following)):
-                chunk = self._chunk_at(b, lines.plus(start, row_of_b * b.row_bytes))
-                found = lines.convert(converted, chunk, b.kind, b.chunk)
+            for i, place in enumerate(self._chunks_of_row("b", b, lines.plus(base, row_of_b * b.row_bytes))):
+                found = lines.convert(converted, self._chunk_at(b, place), b.kind, b.chunk)
                 self._store_right(lines.plus(row, i * b.chunk), found, b.chunk)
 
     def _store_right(self, at: str, found: str, count: int) -> None:
@@ -293,7 +303,7 @@ class PackedProduct:
         with lines.carrying("%k", *range_, steps, sums, self._vector) as totals:
             for i in range(_STEPS):
                 k = lines.plus("%k", i)
-                at = lines.value(f"arith.addi {lines.value(f'arith.muli {k}, %groups : i64')}, %w : i64")
+                at = lines.value(f"arith.addi {lines.value(f'arith.muli {k}, %panel : i64')}, %w : i64")
                 left = lines.moved("%left", at, self._vector)
                 rows = []
                 for warp in range(self._together):

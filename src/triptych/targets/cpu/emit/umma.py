@@ -227,7 +227,8 @@ def _ranges(warp: Warp, operation: Operation, instruction: Umma, factors: Sequen
 
 
 def _product(warp: Warp, operation: Operation, instruction: Umma, state: State | None, given: list[Value]) -> None:
-    """One call for each tile (m, n), over all k; of a pair, for the rows of each block with the columns of each."""
+    """One call for each tile (m, n), over all k; of a pair with scales, for the rows of each block with the columns of
+    each."""
     code, attributes, ctas = warp.code, operation.attributes, instruction.ctas
     *bases, d = given[: ctas + 1]
     a, b, accumulate = given[ctas + 1 : 2 * ctas + 1], given[2 * ctas + 1 : 3 * ctas + 1], given[3 * ctas + 1]
@@ -240,7 +241,7 @@ def _product(warp: Warp, operation: Operation, instruction: Umma, state: State |
         scaled = (left, right, instruction.scale, instruction.vector)
         name, text = scaled_function_name(*scaled), scaled_product_function(*scaled, has_wide_registers())
     else:
-        kind = (left, right, instruction.accumulator, m // ctas, 32 if m == LANES // 2 else 16)
+        kind = (left, right, instruction.accumulator, m // ctas, 32 if m == LANES // 2 else 16, ctas)
         name, text = function_name(*kind), product_function(*kind, has_wide_registers())
     warp.arrays.define(text)
     tiles, steps = list(attributes["tiles"]), list(attributes["d"])
@@ -248,15 +249,21 @@ def _product(warp: Warp, operation: Operation, instruction: Umma, state: State |
     number = partial(code.constant, kind="i64")
     distances = [number(part) for one in lies for part in (one.leading, one.stride)]
     callee = {"callee": code.attribute(f'@"{name}"')}
-    for row, column in product(range(tiles[0]), range(tiles[1])):
-        for block, half in product(range(ctas), repeat=2):
-            step = steps[row + tiles[0] * column] + half * _second_half(instruction)
-            start = _place(warp, bases[block], code.value("arith.addi", (d, code.constant(step, "i32")), "i32"))
-            factors = [a[block], code.offset(tables["a"], row, "i32"), number(tiles[0])]
-            factors += [b[half], code.offset(tables["b"], column, "i32"), number(tiles[1])]
-            sums = [start, accumulate, number(n // ctas // 8), number(tiles[2])]
-            scales = _scales(warp, operation, bases[block], given[-2:], half * n // ctas) if instruction.scale else []
-            code.operation("func.call", [*sums, *factors, *distances, *scales], attributes=callee)
+    blocks = product(range(ctas), repeat=2) if instruction.scale else [(0, 0)]
+    for row, column, (block, half) in product(range(tiles[0]), range(tiles[1]), blocks):
+        step = steps[row + tiles[0] * column] + half * _second_half(instruction)
+        address = code.value("arith.addi", (d, code.constant(step, "i32")), "i32")
+        factors = [a[block], code.offset(tables["a"], row, "i32"), number(tiles[0])]
+        factors += [b[half], code.offset(tables["b"], column, "i32"), number(tiles[1])]
+        sums = [_place(warp, bases[block], address), accumulate, number(n // ctas // 8), number(tiles[2])]
+        more = []
+        if instruction.scale:
+            more = _scales(warp, operation, bases[block], given[-2:], half * n // ctas)
+        elif ctas == 2:
+            away = _second_half(instruction)
+            words = (away & COLUMN_MASK) * LANES + (away >> LANE_SHIFT)
+            more = [_place(warp, bases[1], address), a[1], b[1], number(words)]
+        code.operation("func.call", [*sums, *factors, *distances, *more], attributes=callee)
 
 
 def _scales(warp: Warp, operation: Operation, base: Value, addresses: Sequence[Value], columns: int) -> list[Value]:

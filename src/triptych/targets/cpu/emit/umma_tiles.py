@@ -6,7 +6,8 @@ words, a lane each, so that 16 rows of a column are a vector as they lie.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 
 from triptych.kernel_ir.dialects.smem_operands import ATOM_ROWS, K_MAJOR
@@ -16,61 +17,110 @@ from triptych.targets.cpu.emit.packed_product import FOUR, LANES, OF_FACTORS, Op
 
 PARAMETERS = ("%d: !llvm.ptr", "%accumulate: i1", "%blocks: i64", "%depth: i64", *OF_FACTORS)
 """The word of the first row and column; whether to add; N / 8; slices along k."""
+PAIR_PARAMETERS = (
+    *(each.replace(":", "_of_first:") if each.startswith(("%d:", "%a:", "%b:")) else each for each in PARAMETERS),
+    *("%d_of_second: !llvm.ptr", "%a_of_second: !llvm.ptr", "%b_of_second: !llvm.ptr", "%half: i64"),
+)
+"""Of a pair of blocks, whose first has the first half of the columns of B, N / 8 of them; how many words further the
+sums of the second half are."""
 _TOGETHER = 4
 
 
-def function_name(a: Operand, b: Operand, accumulator: str, rows: int, apart: int) -> str:
-    """The function that multiplies one tile of so many rows, whose groups of 16 are so many lanes apart."""
-    return f"umma.{accumulator}.{a.name}.{b.name}.m{rows}.{apart}"
+def function_name(a: Operand, b: Operand, accumulator: str, rows: int, apart: int, ctas: int) -> str:
+    """The function that multiplies one tile of so many rows a block, whose groups of 16 are so many lanes apart."""
+    return f"umma.{accumulator}.{a.name}.{b.name}.m{rows}.{apart}.{ctas}"
 
 
 @cache
-def product_function(a: Operand, b: Operand, accumulator: str, rows: int, apart: int, wide: bool) -> str:
+def product_function(a: Operand, b: Operand, accumulator: str, rows: int, apart: int, ctas: int, wide: bool) -> str:
     """The function; `wide` where the machine has registers for 256 sums."""
-    return _UmmaProduct(a, b, accumulator, rows // LANES, apart, _TOGETHER if wide else 1).function()
+    product = _UmmaProduct(a, b, accumulator, rows // LANES, apart, ctas, _TOGETHER if wide else 1)
+    return product.function()
 
 
 class _UmmaProduct(PackedProduct):
-    def __init__(self, a: Operand, b: Operand, accumulator: str, groups: int, apart: int, together: int) -> None:
+    """All of B is packed once; then A, a panel of rows at a time, which meets all columns while it is in a cache."""
+
+    def __init__(
+        self, a: Operand, b: Operand, accumulator: str, groups: int, apart: int, ctas: int, together: int
+    ) -> None:
         super().__init__(a, b, accumulator, groups, together, in_order=True)
-        self._apart = apart
+        self._apart, self._ctas = apart, ctas
 
     def function(self) -> str:
         lines = self._lines
-        self._begin()
-        with lines.loop("%kb", "%c0", "%depth", "%c1"):
-            self._pack_slice()
-        with lines.loop("%j", "%c0", "%blocks", "%c1"):
+        lines.add(f"%of_a_block = arith.constant {8 * self._ctas} : i64")
+        lines.add("%all_columns = arith.muli %blocks, %of_a_block : i64")
+        self._begin("%all_columns", "%all_right")
+        self._prepare()
+        with self._columns_of_b(), lines.loop("%kb", "%c0", "%depth", "%c1"):
+            self._convert_columns()
+        some = lines.value(f"arith.constant {self._together} : i64")
+        with self._each_block("%block", "d", "a"), lines.loop("%first_group", "%c0", "%groups", "%panel"):
             with lines.loop("%kb", "%c0", "%depth", "%c1"):
-                self._convert_columns()
-            with lines.loop("%i", "%c0", "%c8", "%c4"):
+                self._pack_slice()
+            with self._columns_of_b(), lines.loop("%i", "%c0", "%c8", "%c4"), lines.loop("%w", "%c0", "%panel", some):
+                lines.add("%group = arith.addi %first_group, %w : i64")
                 self._add_to_columns()
-        name = function_name(self._a, self._b, self._accumulator, LANES * self._groups, self._apart)
-        return self._ended(name, PARAMETERS)
+        return self._written()
+
+    def _prepare(self) -> None:
+        """What else is done once."""
+
+    def _written(self) -> str:
+        rows = LANES * self._groups
+        name = function_name(self._a, self._b, self._accumulator, rows, self._apart, self._ctas)
+        return self._ended(name, PARAMETERS if self._ctas == 1 else PAIR_PARAMETERS)
+
+    @contextmanager
+    def _each_block(self, number: str, *names: str) -> Iterator[None]:
+        """Each block of a pair, with its pointers under their names."""
+        lines = self._lines
+        if self._ctas == 1:
+            yield
+            return
+        with lines.loop(number, "%c0", "%c2", "%c1"):
+            first = lines.value(f"arith.cmpi eq, {number}, %c0 : i64")
+            for name in names:
+                lines.add(f"%{name} = arith.select {first}, %{name}_of_first, %{name}_of_second : !llvm.ptr")
+            yield
+
+    @contextmanager
+    def _columns_of_b(self) -> Iterator[None]:
+        """Eight at a time, of each half, the packed ones as %right."""
+        lines = self._lines
+        with self._each_block("%second", "b"), lines.loop("%j", "%c0", "%blocks", "%c1"):
+            number = "%j"
+            if self._ctas == 2:
+                number = lines.value(f"arith.addi {lines.value('arith.muli %second, %blocks : i64')}, %j : i64")
+            columns = lines.value(f"arith.muli {number}, %c8 : i64")
+            before = lines.value(f"arith.muli {columns}, %k_count : i64")
+            lines.add(f"%right = llvm.getelementptr %all_right[{before}] : (!llvm.ptr, i64) -> !llvm.ptr, {self._kind}")
+            yield
 
     def _add_to_columns(self) -> None:
-        """The four columns from 8j + i on."""
+        """To the four columns from 8j + i on."""
         lines = self._lines
         per_column, step = ("%k_count", "%c1") if self._b.major == K_MAJOR else ("%c1", "%c8")
-        first = lines.value(f"arith.addi {lines.value('arith.muli %j, %c8 : i64')}, %i : i64")
         factors = []
         for i in FOUR:
             away = lines.value(f"arith.muli {lines.plus('%i', i)}, {per_column} : i64")
             factors.append(lines.moved("%right", away, self._kind))
-        some = lines.value(f"arith.constant {self._together} : i64")
-        with lines.loop("%w", "%c0", "%groups", some):
-            places = [self._place(lines.plus(first, i), group) for group in range(self._together) for i in FOUR]
-            totals = self._multiplied([self._loaded(place) for place in places], factors, step)
-            for place, total in zip(places, totals, strict=True):
-                self._store(place, total)
+        first = lines.value(f"arith.addi {lines.value('arith.muli %j, %c8 : i64')}, %i : i64")
+        places = [self._place(lines.plus(first, i), group) for group in range(self._together) for i in FOUR]
+        totals = self._multiplied([self._loaded(place) for place in places], factors, step)
+        for place, total in zip(places, totals, strict=True):
+            self._store(place, total)
 
     def _place(self, column: str, group: int) -> str:
-        """Where 16 rows of a column are."""
+        """Where 16 rows of a column of this half are."""
         lines = self._lines
         size = lines.value(f"arith.constant {TENSOR_LANES} : i64")
         apart = lines.value(f"arith.constant {self._apart} : i64")
-        rows = lines.value(f"arith.muli {lines.plus('%w', group)}, {apart} : i64")
+        rows = lines.value(f"arith.muli {lines.plus('%group', group)}, {apart} : i64")
         word = lines.value(f"arith.addi {lines.value(f'arith.muli {column}, {size} : i64')}, {rows} : i64")
+        if self._ctas == 2:
+            word = lines.value(f"arith.addi {word}, {lines.value('arith.muli %second, %half : i64')} : i64")
         return lines.moved("%d", word, "i32")
 
     def _loaded(self, place: str) -> str:
@@ -120,30 +170,26 @@ class _ScaledProduct(_UmmaProduct):
     """Products of a block are added from zero; the sum times both scales is added with one rounding."""
 
     def __init__(self, a: Operand, b: Operand, scale: str, vector: int, together: int) -> None:
-        super().__init__(a, b, "f32", TENSOR_LANES // LANES, LANES, together)
+        super().__init__(a, b, "f32", TENSOR_LANES // LANES, LANES, 1, together)
         self._scale, self._block = scale, vector
 
-    def function(self) -> str:
+    def _prepare(self) -> None:
+        """All scales as numbers: of rows [k][128], of columns [eight][k][8]."""
         lines = self._lines
-        self._begin()
-        lines.add(f"%block = arith.constant {self._block} : i64")
-        lines.add("%blocks_of_k = arith.divui %k_count, %block : i64")
-        lines.add("%blocks_of_slice = arith.divui %slice, %block : i64")
-        for name, count in (("left", "%rows"), ("right", "%c8")):
+        lines.add(f"%block_size = arith.constant {self._block} : i64")
+        lines.add("%blocks_of_k = arith.divui %k_count, %block_size : i64")
+        lines.add("%blocks_of_slice = arith.divui %slice, %block_size : i64")
+        lines.add(f"%all_rows = arith.constant {TENSOR_LANES} : i64")
+        for name, count in (("left", "%all_rows"), ("right", "%all_columns")):
             lines.add(f"%{name}_room = arith.muli %blocks_of_k, {count} : i64")
             allocated = f"llvm.alloca %{name}_room x f32 {{alignment = 64 : i64}} : (i64) -> !llvm.ptr"
             lines.add(f"%{name}_scales = {allocated}")
-        with lines.loop("%kb", "%c0", "%depth", "%c1"):
-            self._pack_slice()
         with lines.loop("%kb", "%c0", "%blocks_of_k", "%c1"), lines.loop("%w", "%c0", "%groups", "%c1"):
             self._left_scales()
-        with lines.loop("%j", "%c0", "%blocks", "%c1"):
-            with lines.loop("%kb", "%c0", "%depth", "%c1"):
-                self._convert_columns()
-            with lines.loop("%kb", "%c0", "%blocks_of_k", "%c1"):
-                self._right_scales()
-            with lines.loop("%i", "%c0", "%c8", "%c4"):
-                self._add_to_columns()
+        with lines.loop("%j", "%c0", "%blocks", "%c1"), lines.loop("%kb", "%c0", "%blocks_of_k", "%c1"):
+            self._right_scales()
+
+    def _written(self) -> str:
         return self._ended(scaled_function_name(self._a, self._b, self._scale, self._block), SCALED_PARAMETERS)
 
     def _left_scales(self) -> None:
@@ -161,8 +207,14 @@ class _ScaledProduct(_UmmaProduct):
         first = lines.value("arith.muli %j, %c8 : i64")
         column = lines.value("arith.shrui %j, %c2 : i64")
         lane = lines.value(f"arith.andi {first}, {lines.value('arith.constant 31 : i64')} : i64")
-        to = lines.moved("%right_scales", lines.value("arith.muli %kb, %c8 : i64"), "f32")
+        to = lines.moved("%right_scales", self._right_scale(), "f32")
         self._scales("b", column, lane, ATOM_ROWS, to)
+
+    def _right_scale(self) -> str:
+        """The number of the first scale of block %kb of columns 8j on."""
+        lines = self._lines
+        before = lines.value(f"arith.addi {lines.value('arith.muli %j, %blocks_of_k : i64')}, %kb : i64")
+        return lines.value(f"arith.muli {before}, %c8 : i64")
 
     def _scales(self, name: str, column: str, lane: str, count: int, to: str) -> None:
         """Those of block %kb, as numbers."""
@@ -192,12 +244,12 @@ class _ScaledProduct(_UmmaProduct):
         lines = self._lines
         zero = lines.value(f"arith.constant dense<0.0> : {self._vector}")
         with lines.carrying("%kb", "%c0", "%blocks_of_k", "%c1", sums, self._vector) as totals:
-            lines.add("%first_of_block = arith.muli %kb, %block : i64")
-            lines.add("%end_of_block = arith.addi %first_of_block, %block : i64")
+            lines.add("%first_of_block = arith.muli %kb, %block_size : i64")
+            lines.add("%end_of_block = arith.addi %first_of_block, %block_size : i64")
             found = self._over(("%first_of_block", "%end_of_block"), [zero] * len(sums), columns, step)
-            at = lines.value(f"arith.addi {lines.value('arith.muli %kb, %groups : i64')}, %w : i64")
+            at = lines.value(f"arith.addi {lines.value('arith.muli %kb, %groups : i64')}, %group : i64")
             left = lines.moved("%left_scales", at, self._vector)
-            first = lines.value(f"arith.addi {lines.value('arith.muli %kb, %c8 : i64')}, %i : i64")
+            first = lines.value(f"arith.addi {self._right_scale()}, %i : i64")
             right = lines.moved("%right_scales", first, "f32")
             rows = [
                 lines.value(f"llvm.load {lines.element(left, i, self._vector)} : !llvm.ptr -> {self._vector}")

@@ -44,6 +44,7 @@ class _WgmmaProduct(PackedProduct):
     def function(self) -> str:
         lines = self._lines
         self._begin()
+        lines.add("%first_group = arith.constant 0 : i64")
         with lines.loop("%kb", "%c0", "%depth", "%c1"):
             if self._a.major is None:
                 self._pack_registers()
