@@ -29,8 +29,8 @@ SCALED = "cute/blackwell/kernel/blockscaled_gemm/dense_blockscaled_gemm_persiste
 _HALVES = ("Float16", "Float16", "Float32", "k", "k", "n")
 _NARROW = ("k", "k", "n", (128, 128), (1, 1))
 CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
-    "one CTA": (DENSE, (*_HALVES, (128, 128), (1, 1), False)),
-    "pair": (DENSE, (*_HALVES, (256, 128), (2, 1), True)),
+    "one CTA": (DENSE, (*_HALVES, (128, 256), (1, 1), False)),
+    "pair": (DENSE, (*_HALVES, (256, 256), (2, 1), True)),
     "mxf8": (SCALED, ("Float8E4M3FN", "Float8E4M3FN", "Float8E8M0FNU", 32, "Float16", *_NARROW)),
     "nvf4": (SCALED, ("Float4E2M1FN", "Float4E2M1FN", "Float8E4M3FN", 16, "Float16", *_NARROW)),
 }

@@ -163,11 +163,15 @@ def scaled_function_name(a: Operand, b: Operand, scale: str, vector: int) -> str
 @cache
 def scaled_product_function(a: Operand, b: Operand, scale: str, vector: int, wide: bool) -> str:
     """The function; `wide` where the machine has registers for 256 sums."""
-    return _ScaledProduct(a, b, scale, vector, _TOGETHER if wide else 1).function()
+    kind = _ScaledByExponents if scale == "ue8m0" else _ScaledProduct
+    return kind(a, b, scale, vector, _TOGETHER if wide else 1).function()
 
 
 class _ScaledProduct(_UmmaProduct):
     """Products of a block are added from zero; the sum times both scales is added with one rounding."""
+
+    _number = "f32"
+    """The type of scales in memory."""
 
     def __init__(self, a: Operand, b: Operand, scale: str, vector: int, together: int) -> None:
         super().__init__(a, b, "f32", TENSOR_LANES // LANES, LANES, 1, together)
@@ -233,11 +237,12 @@ class _ScaledProduct(_UmmaProduct):
         byte = lines.value(f"arith.addi {lines.value(f'arith.addi {number}, {more} : i32')}, %sf{name}_byte : i32")
         away = lines.value(f"arith.shli {byte}, {lines.value('arith.constant 3 : i32')} : i32")
         spread = lines.value(f"vector.broadcast {away} : i32 to {words}")
-        low = lines.value(
-            f"arith.trunci {lines.value(f'arith.shrui {found}, {spread} : {words}')} : {words} to {small}"
-        )
-        scale = lines.convert(converted, low, self._scale, count)
-        lines.add(f"llvm.store {scale}, {to} {{alignment = 32 : i64}} : vector<{count}xf32>, !llvm.ptr")
+        shifted = lines.value(f"arith.shrui {found}, {spread} : {words}")
+        self._store_scales(name, lines.value(f"arith.trunci {shifted} : {words} to {small}"), count, to)
+
+    def _store_scales(self, name: str, scales: str, count: int, to: str) -> None:
+        numbers = self._lines.convert(converted, scales, self._scale, count)
+        self._lines.add(f"llvm.store {numbers}, {to} {{alignment = 32 : i64}} : vector<{count}xf32>, !llvm.ptr")
 
     def _multiplied(self, sums: Sequence[str], columns: Sequence[str], step: str) -> list[str]:
         """Block after block."""
@@ -251,15 +256,109 @@ class _ScaledProduct(_UmmaProduct):
             left = lines.moved("%left_scales", at, self._vector)
             first = lines.value(f"arith.addi {self._right_scale()}, %i : i64")
             right = lines.moved("%right_scales", first, "f32")
-            rows = [
-                lines.value(f"llvm.load {lines.element(left, i, self._vector)} : !llvm.ptr -> {self._vector}")
-                for i in range(self._together)
-            ]
+            rows = [self._scales_at(lines.element(left, i, self._vector)) for i in range(self._together)]
+            spreads = []
             for number in FOUR:
-                one = lines.value(f"llvm.load {lines.element(right, number, 'f32')} : !llvm.ptr -> f32")
-                spread = lines.value(f"vector.broadcast {one} : f32 to {self._vector}")
-                for group, row in enumerate(rows):
-                    scale = lines.value(f"arith.mulf {row}, {spread} : {self._vector}")
-                    i = 4 * group + number
-                    totals[i] = lines.value(f"math.fma {found[i]}, {scale}, {totals[i]} : {self._vector}")
+                one = lines.value(
+                    f"llvm.load {lines.element(right, number, self._number)} : !llvm.ptr -> {self._number}"
+                )
+                spreads.append(
+                    lines.value(f"vector.broadcast {one} : {self._number} to vector<{LANES}x{self._number}>")
+                )
+            totals[:] = self._scaled(found, rows, spreads, totals)
         return lines.carried
+
+    def _scales_at(self, place: str) -> str:
+        return self._lines.value(f"llvm.load {place} : !llvm.ptr -> vector<{LANES}x{self._number}>")
+
+    def _scaled(
+        self, found: Sequence[str], rows: Sequence[str], columns: Sequence[str], totals: Sequence[str]
+    ) -> list[str]:
+        """The totals with the sums of a block."""
+        lines = self._lines
+        scales = [lines.value(f"arith.mulf {row}, {column} : {self._vector}") for row in rows for column in columns]
+        return self._added_to(totals, found, scales)
+
+    def _added_to(self, totals: Sequence[str], found: Sequence[str], scales: Sequence[str]) -> list[str]:
+        three = zip(found, scales, totals, strict=True)
+        return [self._lines.value(f"math.fma {one}, {by}, {total} : {self._vector}") for one, by, total in three]
+
+
+class _ScaledByExponents(_ScaledProduct):
+    """Scales that are powers of two: their exponents are added, because the product of small ones is subnormal, which
+    costs a processor a hundred times as much. Scales are 2**23 too large and sums as much too small, so that 2**-149,
+    the smallest number, is a normal one; below it is zero. Products that are too large then are those of numbers."""
+
+    _number = "i32"
+
+    def _prepare(self) -> None:
+        lines = self._lines
+        for name in "ab":
+            lines.add(f"%largest_{name} = llvm.alloca %c1 x i32 : (i64) -> !llvm.ptr")
+            lines.add(f"llvm.store {lines.value('arith.constant 0 : i32')}, %largest_{name} : i32, !llvm.ptr")
+        super()._prepare()
+        both = [lines.value(f"llvm.load %largest_{name} : !llvm.ptr -> i32") for name in "ab"]
+        limit = lines.value(f"arith.constant {_INFINITE + _BIAS} : i32")
+        lines.add(f"%large = arith.cmpi sge, {lines.value(f'arith.addi {both[0]}, {both[1]} : i32')}, {limit} : i32")
+
+    def _store_left(self, k: str, warp: str, column: str) -> None:
+        lines = self._lines
+        small = lines.value(f"arith.constant dense<{2.0**-_MANTISSA!r}> : {self._vector}")
+        super()._store_left(k, warp, lines.value(f"arith.mulf {column}, {small} : {self._vector}"))
+
+    def _store_scales(self, name: str, scales: str, count: int, to: str) -> None:
+        """The bits that are added; and the largest of all, where what is no number is very large."""
+        lines, kind = self._lines, f"vector<{count}xi32>"
+        exponents = lines.value(f"arith.extui {scales} : vector<{count}xi8> to {kind}")
+        nan = lines.value(f"arith.constant dense<{_INFINITE}> : {kind}")
+        twice = lines.value(f"arith.addi {exponents}, {nan} : {kind}")
+        is_nan = lines.value(f"arith.cmpi eq, {exponents}, {nan} : {kind}")
+        sizes = lines.value(f"arith.select {is_nan}, {twice}, {exponents} : vector<{count}xi1>, {kind}")
+        largest = lines.value(f"vector.reduction <maxsi>, {sizes} : {kind} into i32")
+        before = lines.value(f"llvm.load %largest_{name} : !llvm.ptr -> i32")
+        largest = lines.value(f"arith.maxsi {largest}, {before} : i32")
+        lines.add(f"llvm.store {largest}, %largest_{name} : i32, !llvm.ptr")
+        bias = lines.value(f"arith.constant dense<{_BIAS if name == 'a' else 0}> : {kind}")
+        bits = lines.value(f"arith.constant dense<{_MANTISSA}> : {kind}")
+        stored = lines.value(f"arith.shli {lines.value(f'arith.subi {exponents}, {bias} : {kind}')}, {bits} : {kind}")
+        lines.add(f"llvm.store {stored}, {to} {{alignment = 32 : i64}} : {kind}, !llvm.ptr")
+
+    def _scaled(
+        self, found: Sequence[str], rows: Sequence[str], columns: Sequence[str], totals: Sequence[str]
+    ) -> list[str]:
+        lines, kinds = self._lines, ", ".join([self._vector] * len(totals))
+        words, result = f"vector<{LANES}xi32>", self._lines.name()
+        lines.add(f"{result}:{len(totals)} = scf.if %large -> ({kinds}) {{")
+        large = lines.value(f"arith.constant dense<{2.0**_MANTISSA!r}> : {self._vector}")
+        sums = [lines.value(f"arith.mulf {one}, {large} : {self._vector}") for one in found]
+        numbers = [self._as_numbers(row, _BIAS) for row in rows], [self._as_numbers(one, 0) for one in columns]
+        lines.add(f"scf.yield {', '.join(super()._scaled(sums, *numbers, totals))} : {kinds}")
+        lines.add("} else {")
+        zero = lines.value(f"arith.constant dense<0> : {words}")
+        scales = []
+        for row in rows:
+            for column in columns:
+                bits = lines.value(f"arith.addi {row}, {column} : {words}")
+                bits = lines.value(f"arith.maxsi {bits}, {zero} : {words}")
+                scales.append(lines.value(f"arith.bitcast {bits} : {words} to {self._vector}"))
+        lines.add(f"scf.yield {', '.join(self._added_to(totals, found, scales))} : {kinds}")
+        lines.add("}")
+        return [f"{result}#{i}" for i in range(len(totals))]
+
+    def _as_numbers(self, stored: str, bias: int) -> str:
+        lines, words = self._lines, f"vector<{LANES}xi32>"
+        bits = lines.value(f"arith.constant dense<{_MANTISSA}> : {words}")
+        more = lines.value(f"arith.constant dense<{bias}> : {words}")
+        exponents = lines.value(
+            f"arith.addi {lines.value(f'arith.shrsi {stored}, {bits} : {words}')}, {more} : {words}"
+        )
+        small = lines.value(f"arith.trunci {exponents} : {words} to vector<{LANES}xi8>")
+        return lines.convert(converted, small, self._scale, LANES)
+
+
+_MANTISSA = 23
+"""Bits of an f32 below its exponent."""
+_INFINITE = 255
+"""The exponent that no number has."""
+_BIAS = 127 - _MANTISSA
+"""Of the sum of two exponents, which has that of one too many."""
