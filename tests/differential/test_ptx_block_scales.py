@@ -172,15 +172,21 @@ WRONG = {
     "type": ("mxf4", described("mxf8f6f4", "e4m3", "e4m3", "ue8m0", (0, 0)), "has a type that mxf4 has not"),
     "rows": ("mxf8f6f4", PLAIN & ~(31 << 24) | 4 << 24, "there is no product"),
     "major": ("mxf4", described("mxf4", "e2m1", "e2m1", "ue8m0", (0, 0)) | 1 << 15, "must lie along K"),
-    "k 96": ("mxf4", described("mxf4", "e2m1", "e2m1", "ue8m0", (0, 0)) | 1 << 31, "has bits 0x80000000"),
+    "k 96": ("mxf8f6f4", PLAIN | 1 << 31, "no product of K = 96 of e4m3"),
+    "k 96 from an odd byte": (
+        "mxf4nvf4",
+        described("mxf4nvf4", "e2m1", "e2m1", "ue4m3", (1, 0)) | 1 << 31,
+        "no factors",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_descriptors_of_no_scaled_product_are_refused(name: str) -> None:
     kind, bits, message = WRONG[name]
+    words = ".block16" if kind == "mxf4nvf4" else ""
     with pytest.raises(TensorMemoryError, match=message):
-        run(product(copies() + scaled(kind, "", bits), N, 1, 128), np.zeros((128, N), np.float32), plain()[2])
+        run(product(copies() + scaled(kind, words, bits), N, 1, 128), np.zeros((128, N), np.float32), plain()[2])
 
 
 def test_scales_and_copies_begin_in_lane_0() -> None:

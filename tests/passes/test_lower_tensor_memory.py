@@ -135,6 +135,19 @@ def test_products_with_block_scales(instruction: str, found: str) -> None:
     assert instructions(body) == [f"tcgen05.mma.cta_group::{ctas}.{found}.collector::a::discard"] * 2
 
 
+@pytest.mark.parametrize(("scale", "block"), [("ue4m3x16", "block16"), ("ue8m0x32", "block32")])
+def test_products_of_k_96_have_a_second_buffer(scale: str, block: str) -> None:
+    body = f"""
+    %flag = arith.cmpi ne, %n, %one : i32
+    "tile.umma"(%n, %s, %s, %flag, %n, %n, %one, %one) {{instruction = "m128n64k96.f32.e2m1.e2m1.cta1.{scale}",
+      tiles = array<i64: 1, 1, 1>, d = array<i64: 0>, a = array<i64: 0>, b = array<i64: 0>, sfa = array<i64: 0>,
+      sfb = array<i64: 0>, a_operand = {OPERAND}, b_operand = {OPERAND}}}
+      : (i32, !llvm.ptr<3>, !llvm.ptr<3>, i1, i32, i32, i32, i32) -> ()
+    """
+    name = f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.{block}.collector::a::discard"
+    assert instructions(body, "sm_103a") == [name]
+
+
 def test_copies_of_scales() -> None:
     body = '"tile.tmem_copy"(%n, %s) {ctas = 1 : i64} : (i32, !llvm.ptr<3>) -> ()'
     assert instructions(body) == ["tcgen05.cp.cta_group::1.32x128b.warpx4"]

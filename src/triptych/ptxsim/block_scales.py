@@ -1,7 +1,8 @@
 """Block scales: factors of 8 bits, each for 16 or 32 neighbours along K of a row of A or a column of B.
 
 In tensor memory the factors of row r are in lane r % 32 of every quarter, in column r // 32: each quarter of the lanes
-reads its own copy. A product of one factor takes a byte of the word, one of two takes two, one of four takes all.
+reads its own copy. A product of one factor takes a byte of the word, one of two takes two, one of four takes all. One
+of K = 96 takes three or six, from a byte on and on in the next word, which is behind those of all rows, 128 at a time.
 """
 
 from __future__ import annotations
@@ -56,24 +57,31 @@ class ScaleForm:
     first: tuple[int, int]
     """The byte of a word that the factors of A and of B begin at."""
 
-    def _bytes(self, words: Numbers, operand: int) -> Any:
-        """(..., factors) of words."""
+    def _read(self, tensor: TensorMemory, lanes: Numbers, columns: Numbers, operand: int, rows: int) -> Any:
+        """(..., factors) of words, and of those behind them."""
         first = self.first[operand]
-        each = np.ascontiguousarray(words)[..., None].view(np.uint8)[..., first : first + self.count]
+        step, count = -(-rows // LANES) * (LANES // WARP), -(-(first + self.count) // 4)
+        words = np.stack([tensor.words[lanes, columns + step * i] for i in range(count)], axis=-1)
+        each = np.ascontiguousarray(words).view(np.uint8)[..., first : first + self.count]
         return scale_values(np.ascontiguousarray(each), self.kind)
+
+    def _columns(self, operand: int, rows: int) -> int:
+        """Columns from the first to behind the last word."""
+        further = (self.first[operand] + self.count - 1) // 4
+        return further * -(-rows // LANES) * (LANES // WARP) + -(-rows // WARP)
 
     def of_rows(self, tensor: TensorMemory, address: int, what: str) -> Any:
         """Factors of A: (lane, factors)."""
-        first = _column(tensor, address, LANES // WARP, what)
+        first = _column(tensor, address, self._columns(0, LANES), what)
         lanes = np.arange(LANES)
-        return self._bytes(tensor.words[lanes, first + lanes // WARP], 0)
+        return self._read(tensor, lanes, first + lanes // WARP, 0, LANES)
 
     def of_columns(self, tensor: TensorMemory, address: int, n: int, what: str) -> Any:
         """Factors of B as each quarter of the lanes has them: (quarter, n, factors)."""
-        first = _column(tensor, address, -(-n // WARP), what)
+        first = _column(tensor, address, self._columns(1, n), what)
         columns = np.arange(n)
         quarters = WARP * np.arange(LANES // WARP)[:, None]
-        return self._bytes(tensor.words[quarters + columns % WARP, first + columns // WARP], 1)
+        return self._read(tensor, quarters + columns % WARP, first + columns // WARP, 1, n)
 
 
 def _column(tensor: TensorMemory, address: int, count: int, what: str) -> int:

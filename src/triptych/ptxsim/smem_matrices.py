@@ -39,6 +39,8 @@ class SharedMatrix:
     leading: int
     stride: int
     pattern: Pattern
+    second: int | None = None
+    """Where the second buffer begins, in which rows go on that end in the first one."""
 
     def places(self, rows: int, depth: int, size: int, *, is_transposed: bool) -> Any:
         """The offset in shared memory of each element (row, k), of so many bytes."""
@@ -48,6 +50,11 @@ class SharedMatrix:
         if not is_transposed:
             step = self.leading if chunks == 1 else 16
             at = m % 8 * 16 * chunks + m // 8 * self.stride + k // each * step + k % each * size
+            if self.second is not None:
+                row = 16 * chunks
+                inside = self.start % row
+                is_beyond = inside + k // each * step >= row
+                at = at + np.where(is_beyond, self.second - self.start + inside - row, 0)
         elif chunks > 1:
             wide = each * chunks
             at = m % wide * size + m // wide * self.leading + k % high * 16 * chunks + k // high * self.stride
@@ -69,15 +76,20 @@ def wgmma_matrix(descriptor: int) -> SharedMatrix:
     return SharedMatrix(*_distances(descriptor), _WGMMA[descriptor >> 62])
 
 
-def tcgen05_matrix(descriptor: int) -> SharedMatrix:
-    """The matrix that a descriptor of `tcgen05.mma` or `tcgen05.cp` describes."""
+def tcgen05_matrix(descriptor: int, *, has_second: bool = False) -> SharedMatrix:
+    """The matrix that a descriptor of `tcgen05.mma` or `tcgen05.cp` describes; one of K = 96 has a second buffer."""
     if descriptor >> 46 & 7 != 1:
         raise DescriptorError(f"descriptor {descriptor:#x}: bits 46 to 48 are {descriptor >> 46 & 7}, and must be 1")
-    if descriptor & (3 << 14 | 3 << 30 | 0xFFF << 49):
-        raise DescriptorError(f"descriptor {descriptor:#x} has reserved bits, or a base offset, or a second buffer")
+    if descriptor & (3 << 14 | 3 << 30 | 0xFF7 << 49):
+        raise DescriptorError(f"descriptor {descriptor:#x} has reserved bits, or a base offset")
     if descriptor >> 61 not in _TCGEN05:
         raise DescriptorError(f"descriptor {descriptor:#x}: there is no swizzle {descriptor >> 61}")
-    return SharedMatrix(*_distances(descriptor), _TCGEN05[descriptor >> 61])
+    if bool(descriptor >> 52 & 1) != has_second:
+        raise DescriptorError(
+            f"descriptor {descriptor:#x}: only products of K = 96 have a second buffer, and all of them"
+        )
+    start, leading, stride = _distances(descriptor)
+    return SharedMatrix(start, leading, stride, _TCGEN05[descriptor >> 61], leading if has_second else None)
 
 
 def _distances(descriptor: int) -> tuple[int, int, int]:

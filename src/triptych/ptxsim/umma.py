@@ -27,8 +27,6 @@ from triptych.ptxsim.umma_descriptors import InstructionDescriptor, decoded, dec
 Run = Callable[[Any], None]
 _PEER = 24
 """Bits of an address in the shared memory of one block."""
-_DEPTH_BYTES = 32
-"""What an instruction takes of a row of A or B."""
 _COPIES = {"32x128b.warpx4": (32, 16), "128x128b": (128, 16), "128x256b": (128, 32)}
 """Rows, and bytes of each."""
 _SCALES = {"block_scale", "block16", "block32", "scale_vec::1X", "scale_vec::2X", "scale_vec::4X"}
@@ -99,9 +97,7 @@ def _compute(blocks: list[Any], product: _Product) -> None:
     """Each block has its rows of A and D, and its share of the columns of B, which all of them use."""
     said, what = product.said, product.what
     rows, columns = said.m // len(blocks), said.n // len(blocks)
-    b = np.concatenate(
-        [_shared(block, product.right, columns, said.right, said.transposed[1], what) for block in blocks]
-    )
+    b = np.concatenate([_shared(block, product.right, columns, said, 1, what) for block in blocks])
     results = []
     for block in blocks:
         lane, first = parted(product.target, what)
@@ -110,7 +106,7 @@ def _compute(blocks: list[Any], product: _Product) -> None:
         if product.left_in_tensor:
             a = _held(block.tensor, product.left, lane, said, what)
         else:
-            a = _spread(said, _shared(block, product.left, rows, said.left, said.transposed[0], what))
+            a = _spread(said, _shared(block, product.left, rows, said, 0, what))
         words = block.tensor.words[lanes, places]
         whole = _products(block.tensor, product, a, b)
         results.append((block.tensor, lanes, places, _sums(said, whole, words, product.adds)))
@@ -118,11 +114,12 @@ def _compute(blocks: list[Any], product: _Product) -> None:
         tensor.words[lanes, places] = words
 
 
-def _shared(block: BlockState, descriptor: int, rows: int, kind: str, is_transposed: bool, what: str) -> Any:
-    """A matrix (rows, k) of shared memory, as numbers."""
-    matrix, shared = tcgen05_matrix(descriptor), block.rooms["shared"]
+def _shared(block: BlockState, descriptor: int, rows: int, said: InstructionDescriptor, side: int, what: str) -> Any:
+    """A matrix (rows, k) of shared memory, A or B, as numbers."""
+    matrix, shared = tcgen05_matrix(descriptor, has_second=said.is_long), block.rooms["shared"]
+    kind = (said.left, said.right)[side]
     size = {"tf32": 4, "f16": 2, "bf16": 2}.get(kind, 1)
-    places = matrix.places(rows, _DEPTH_BYTES // size, size, is_transposed=is_transposed)
+    places = matrix.places(rows, said.depth_bytes // size, size, is_transposed=said.transposed[side])
     data = shared.read(shared.base + (places[..., None] + np.arange(size)).reshape(-1), what)
     return elements(data.reshape(rows, -1), kind)
 
@@ -134,8 +131,8 @@ def _held(tensor: TensorMemory, address: int, of_sums: int, said: InstructionDes
         raise TensorMemoryError(f"{what}: A of {said.left} in tensor memory is not known here")
     if lane != of_sums or said.transposed[0]:
         raise TensorMemoryError(f"{what}: A begins in lane {lane}, D in lane {of_sums}; and A must lie along K")
-    tensor.check(first, _DEPTH_BYTES // 4, what)
-    words = np.roll(tensor.words[:, first : first + _DEPTH_BYTES // 4], -lane, axis=0)
+    tensor.check(first, said.depth_bytes // 4, what)
+    words = np.roll(tensor.words[:, first : first + said.depth_bytes // 4], -lane, axis=0)
     return elements(words.view(np.uint8).reshape(LANES, -1), said.left)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ml_dtypes
@@ -40,7 +40,9 @@ _SMALL: dict[str, tuple[int, Any]] = {
 each byte."""
 _RESERVED = 0b111 | 1 << 6 | 1 << 23 | 1 << 29 | 3 << 30
 """Of dense products; those of sparse ones, too."""
-_RESERVED_SCALED = 0b1111 | 1 << 6 | 1 << 31
+_RESERVED_SCALED = 0b1111 | 1 << 6
+_DEPTH_BYTES, _LONG_DEPTH_BYTES = 32, 48
+"""What an instruction takes of a row of A or B; of K = 96, which elements of four bits have, the larger one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,12 @@ class InstructionDescriptor:
     transposed: tuple[bool, bool]
     saturates: bool = False
     scales: ScaleForm | None = None
+    depth_bytes: int = _DEPTH_BYTES
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is a product of K = 96."""
+        return self.depth_bytes == _LONG_DEPTH_BYTES
 
     def accumulators(self, lane: int, first: int, what: str) -> tuple[Any, Any]:
         """The lanes and columns of D (rows of one block, columns), which begins at a lane and a column."""
@@ -101,11 +109,18 @@ def decoded_scaled(bits: int, kind: str, count: int, ctas: int, what: str) -> In
     left, right = (_FACTORS[kind].get(bits >> at & 7) for at in (7, 10))
     if left is None or right is None:
         raise TensorMemoryError(f"{what}: the instruction descriptor {bits:#010x} has a type that {kind} has not")
-    scales = ScaleForm("ue8m0" if bits >> 23 & 1 else "ue4m3", count, (bits >> 29 & 3, bits >> 4 & 3))
-    if scales.kind not in SCALED[kind, count] or any(first % count or first + count > 4 for first in scales.first):
+    is_long = bool(bits >> 31)
+    if is_long and left != "e2m1x2":
+        raise TensorMemoryError(f"{what}: there is no product of K = 96 of {left}")
+    taken = count * 3 // 2 if is_long else count
+    scales = ScaleForm("ue8m0" if bits >> 23 & 1 else "ue4m3", taken, (bits >> 29 & 3, bits >> 4 & 3))
+    steps = count // 2 if is_long else count
+    fits = all(first % steps == 0 and (is_long or first + count <= 4) for first in scales.first)
+    if scales.kind not in SCALED[kind, count] or not fits:
         raise TensorMemoryError(f"{what}: there are no factors {scales}")
     m, n = (bits >> 24 & 31) << 4, (bits >> 17 & 63) << 3
     said = InstructionDescriptor(m, n, ctas, "f32", left, right, _flags(bits, 13), _flags(bits, 15), scales=scales)
+    said = replace(said, depth_bytes=_LONG_DEPTH_BYTES) if is_long else said
     if m != LANES * ctas or not 8 <= n <= 256 or n % (8 * ctas):
         raise TensorMemoryError(f"{what}: there is no product {said}")
     _check_majors(said, what)

@@ -9,12 +9,13 @@ from triptych.cute.tensors.layout_orders import OperandMajorMode
 from triptych.cute.tensors.views import tile_to_shape
 from triptych.kernel_ir.dialects.block_scales import (
     CHUNK,
+    CHUNK_FACTORS,
     chunk_layout,
     chunks_of,
     shared_layout,
     tensor_memory_layout,
 )
-from triptych.layout import IntTuple, Layout, size
+from triptych.layout import IntTuple, Layout, product, size
 from triptych.layout.layout import from_modes
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
@@ -135,5 +136,8 @@ def make_tmem_layout_sfb(tiled_mma: TiledMma, mma_tiler_mnk: Shape3, sf_vec_size
 
 def _in_tensor_memory(smem_layout: Layout) -> Layout:
     shape: Any = smem_layout.shape
-    ((_, chunks), (vector, factors)), _, instructions = shape
-    return tensor_memory_layout(chunks, vector, factors, instructions)
+    (rows, (vector, factors)), _, instructions = shape
+    count: Any = product(rows)
+    if not isinstance(instructions, tuple):  # of K = 96: what lies in tensor memory is counted by words, or by factors
+        instructions = (CHUNK_FACTORS // factors, instructions * factors // CHUNK_FACTORS)
+    return tensor_memory_layout(chunks_of(count), vector, factors, instructions)

@@ -30,6 +30,11 @@ def chunks_of(rows: int) -> int:
     return -(-rows // CHUNK_ROWS)
 
 
+def word_step(rows: int) -> int:
+    """Columns of tensor memory from four factors of all rows to the next four."""
+    return chunks_of(rows) * _GROUPS
+
+
 def _strides(shape: tuple[int, int], strides: tuple[int, int]) -> tuple[int, int]:
     """Of modes, with 0 for those that have one element."""
     return (strides[0] if shape[0] > 1 else 0, strides[1] if shape[1] > 1 else 0)

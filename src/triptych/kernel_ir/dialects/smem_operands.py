@@ -85,6 +85,10 @@ class SmemOperand:
         """Those that UMMA takes."""
         return self._distances() | 1 << 46 | _UMMA_MODES[self.swizzle] << 61
 
+    def second_buffer_descriptor(self) -> int:
+        """Those that UMMA takes where rows go on in a second buffer, all but the addresses of both."""
+        return self.stride // CHUNK_BYTES << 32 | 1 << 46 | 1 << 52 | _UMMA_MODES[self.swizzle] << 61
+
     def _distances(self) -> int:
         return (self.leading // CHUNK_BYTES << 16) | (self.stride // CHUNK_BYTES << 32)
 

@@ -6,8 +6,9 @@ boxes. Pure algebra: languages, targets and tests share it.
 
 A dimension of a map is a mode of the tensor. The innermost come first, as the tile lies in shared memory. A box is as
 much of the tile as lies in shared memory in the order in which the machine walks through a box. Where the map takes
-several elements of the tensor for one of its own, because they are narrower than a byte or the program says so, the
-first dimension may join modes that continue each other in both memories.
+several elements of the tensor for one of its own, because they are narrower than a byte or the program says so, or
+where the first mode has less than 16 bytes, the first dimension may join modes that continue each other in both
+memories.
 """
 
 from __future__ import annotations
@@ -178,8 +179,11 @@ def boxes(
     unit, swizzle = bits // element_bits, swizzle_bits(shared, element_bits)
     order = _order(shape, shared, tiler)
     most = min(MOST_EXTENT * unit, (PIECE << swizzle) * 8 // element_bits) if swizzle else MOST_EXTENT * unit
-    joins = unit_bits > 0 and unit > 1
-    steps, joined = _leading(order, most, stride if joins else None)
+    steps, joined = _leading(order, most, stride if unit_bits > 0 and unit > 1 else None)
+    if steps and steps[0][1] * element_bits < 8 * PIECE:
+        steps, joined = _leading(order, most, stride)
+    while len(steps) > 1 and not _divides([extent for _, extent in steps], shares):
+        steps.pop()  # each block moves a part of one box, then of the next
     _check_contiguous(stride, steps, shared, element_bits)
     used = [*(path for path, _ in steps), *(path for path, _ in joined)]
     others = [path for path in _paths(shape) if path not in used and not _is_zero(at_path(stride, path))]
@@ -265,6 +269,16 @@ def _leading(
         if taken < extent:
             break
     return found, tuple(joined)
+
+
+def _divides(extents: list[int], shares: int) -> bool:
+    """Whether so many shares of a box, the outermost extents divided first, lie one after the other."""
+    for extent in reversed(extents):
+        part = gcd(shares, extent)
+        shares //= part
+        if shares == 1 or part < extent:
+            break
+    return shares == 1
 
 
 def _divisor(extent: int, most: int) -> int:

@@ -17,6 +17,9 @@ from triptych.support.dataclass import dataclass
 
 DEPTH_BITS = 256
 """What an instruction takes of a row of A or B: K elements."""
+LONG_DEPTH_BITS = 384
+"""What one of K = 96 takes, elements of four bits with block scales: three chunks of 16 bytes, the last of which may be
+in a second buffer."""
 _NAME = re.compile(r"m(\d+)n(\d+)k(\d+)\.(\w+)\.(\w+)\.(\w+)\.cta([12])(?:\.(\w+)x(\d+))?")
 _HALVES, _FP8, _BYTES = ("f16", "bf16"), ("e4m3", "e5m2"), ("s8", "u8")
 _D_BITS = {"f16": 0, "f32": 1, "s32": 2}
@@ -53,8 +56,15 @@ class Umma:
         return self.shape_mnk[2] // self.vector if self.scale else 0
 
     @property
+    def is_long(self) -> bool:
+        """Whether it is one of K = 96, whose A and B each lie in up to two buffers."""
+        return bool(self.scale) and self.shape_mnk[2] * WIDTHS[self.a] == LONG_DEPTH_BITS
+
+    @property
     def kind(self) -> str:
         """What PTX calls its types."""
+        if self.is_long:
+            return "mxf4nvf4"
         if self.scale:
             return "mxf8f6f4" if self.a in _FP8 else _SCALED_KINDS[self.scale, self.vector]
         if self.a in _HALVES:
@@ -64,7 +74,9 @@ class Umma:
     def exists(self) -> bool:
         """Whether machines have it."""
         m, n, k = self.shape_mnk
-        if self.a not in WIDTHS or self.b not in WIDTHS or k != DEPTH_BITS // WIDTHS[self.a]:
+        if self.a not in WIDTHS or self.b not in WIDTHS or k * WIDTHS[self.a] not in (DEPTH_BITS, LONG_DEPTH_BITS):
+            return False
+        if k * WIDTHS[self.a] == LONG_DEPTH_BITS and (self.a != "e2m1" or not self.scale):
             return False
         if self.scale:
             return self._has_scales() and m == LANES * self.ctas and n in range(8 * self.ctas, 257, 8 * self.ctas)
@@ -135,7 +147,7 @@ class Umma:
         m, n, _ = self.shape_mnk
         if self.scale:  # which bytes of a word scales are is added at run time
             types = _OPERAND_BITS[self.a] << 7 | _OPERAND_BITS[self.b] << 10 | _SCALE_BITS[self.scale] << 23
-            return types | a_major << 15 | b_major << 16 | n // 8 << 17 | m // 128 << 27
+            return types | a_major << 15 | b_major << 16 | n // 8 << 17 | m // 128 << 27 | int(self.is_long) << 31
         types = _D_BITS[self.accumulator] << 4 | _OPERAND_BITS[self.a] << 7 | _OPERAND_BITS[self.b] << 10
         return types | a_major << 15 | b_major << 16 | n // 8 << 17 | m // 16 << 24
 

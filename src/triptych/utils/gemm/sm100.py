@@ -15,7 +15,7 @@ from triptych.cute.nvgpu import cpasync, tcgen05
 from triptych.cute.tensors.layout_orders import LayoutEnum
 from triptych.driver.jitting import jit
 from triptych.layout.layout import from_modes
-from triptych.metastage.values.binding_time import Constexpr, Range
+from triptych.metastage.values.binding_time import Constexpr, Range, const_expr, range_constexpr
 from triptych.metastage.values.scalars import Int32, Numeric
 
 __all__ = [
@@ -34,7 +34,7 @@ def __dir__() -> list[str]:
 
 
 class GemmKernel(Protocol):
-    """What a kernel class says of itself; the last three are for stores by TMA."""
+    """What a kernel class says of itself; the last are for stores by TMA, and for stages of sums that overlap."""
 
     c_dtype: type[Numeric]
     c_layout: LayoutEnum
@@ -44,6 +44,7 @@ class GemmKernel(Protocol):
     num_c_stage: int
     epilogue_warp_id: Sequence[int]
     epilog_sync_bar_id: int
+    iter_acc_early_release_in_epilogue: int
 
 
 def transform_partitioned_tensor_layout(tensor: cute.Tensor) -> cute.Tensor:
@@ -163,22 +164,77 @@ def epilogue(
     mma_tile_coord_mnl: Coordinate,
     acc_consumer_state: pipeline.PipelineState,
     acc_pipeline: pipeline.PipelineAsync,
+    tCcC_base: cute.Tensor | None = None,
+    mC_mnl: cute.Tensor | None = None,
+    overlapping_accum: Constexpr[bool] = False,
 ) -> pipeline.PipelineState:
-    """Store a tile by each thread's own stores; gives the state of the next tile."""
+    """Store a tile by each thread's own stores; gives the state of the next tile.
+
+    With coordinates `tCcC_base` in `mC_mnl`, what is beyond its shape is not stored. Where two stages of sums overlap,
+    the last columns of the first one are the first ones of the second: they are read first, and then released.
+    """
     results = transform_partitioned_tensor_layout(tCgC_base)
     load, sums, held = _loads(gemm_kernel, epi_tidx, tCtAcc_base, results, epi_tile)
-    to_global = load.get_slice(epi_tidx).partition_D(cute.flat_divide(results, epi_tile))
-    to_global = to_global[(None, None, None, None, None, *mma_tile_coord_mnl)]
-    to_global = _tiles(to_global)
+    to_global = _stored(load, epi_tidx, results, epi_tile, mma_tile_coord_mnl)
+    coordinates = results if tCcC_base is None else transform_partitioned_tensor_layout(tCcC_base)
+    places = _stored(load, epi_tidx, coordinates, epi_tile, mma_tile_coord_mnl)
     converted = cute.make_rmem_tensor(held.shape, gemm_kernel.c_dtype)
     store = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), gemm_kernel.c_dtype)
     acc_pipeline.consumer_wait(acc_consumer_state)
-    sums = _tiles(sums[None, None, None, None, None, acc_consumer_state.index])
-    for number in Range(cute.size(sums.shape, mode=[3])):
-        cute.copy(load, sums[None, None, None, number], held)
+    stage = acc_consumer_state.phase if overlapping_accum else acc_consumer_state.index
+    sums = _tiles(sums[None, None, None, None, None, stage])
+    count = cute.size(sums.shape, mode=[3])
+    for number in Range(count):
+        tile = number
+        if const_expr(overlapping_accum):
+            tile = count - 1 - number if stage == 0 else number
+        cute.copy(load, sums[None, None, None, tile], held)
+        if const_expr(overlapping_accum):
+            _release_early(gemm_kernel, number, acc_pipeline, acc_consumer_state)
         converted.store(epilogue_op(held.load().to(gemm_kernel.c_dtype)))
-        cute.copy(store, converted, to_global[None, None, None, number])
-    with cute.arch.elect_one():
-        acc_pipeline.consumer_release(acc_consumer_state)
+        target = to_global[None, None, None, tile]
+        if const_expr(tCcC_base is None):
+            cute.copy(store, converted, target)
+        else:
+            _store_inside(store, converted, target, places[None, None, None, tile], mC_mnl)
+    if const_expr(not overlapping_accum):
+        with cute.arch.elect_one():
+            acc_pipeline.consumer_release(acc_consumer_state)
     acc_consumer_state.advance()
     return acc_consumer_state
+
+
+@jit
+def _release_early(
+    gemm_kernel: Constexpr[GemmKernel],
+    number: Int32,
+    acc_pipeline: pipeline.PipelineAsync,
+    acc_consumer_state: pipeline.PipelineState,
+) -> None:
+    """Once the columns have been read that the next stage of sums shares with this one."""
+    if number == gemm_kernel.iter_acc_early_release_in_epilogue:
+        cute.arch.fence_view_async_tmem_load()
+        with cute.arch.elect_one():
+            acc_pipeline.consumer_release(acc_consumer_state)
+
+
+def _stored(
+    load: cute.TiledCopy, tidx: Int32, whole: cute.Tensor, epi_tile: cute.Tile, coordinate: Coordinate
+) -> cute.Tensor:
+    """What a thread stores of a tile of results, as (T2R, m, n, EPI)."""
+    part = load.get_slice(tidx).partition_D(cute.flat_divide(whole, epi_tile))
+    return _tiles(part[(None, None, None, None, None, *coordinate)])
+
+
+@jit
+def _store_inside(
+    store: cute.CopyAtom, registers: cute.Tensor, target: cute.Tensor, places: cute.Tensor, whole: cute.Tensor
+) -> None:
+    """All of it where the last place is inside, else each number whose place is."""
+    count = cute.size(registers)
+    if cute.elem_less(places[count - 1], whole.shape):
+        cute.copy(store, registers, target)
+    else:
+        for i in range_constexpr(count):
+            if cute.elem_less(places[i], whole.shape):
+                target[i] = registers[i]

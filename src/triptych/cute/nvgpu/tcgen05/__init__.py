@@ -30,8 +30,11 @@ from triptych.cute.nvgpu.tcgen05.mma_operations import (
     MmaMXF8F6F4Op,
     MmaTF32Op,
     OperandSource,
+    SM103MmaMXF4NVF4Op,
+    SM103MmaMXF4Op,
 )
 from triptych.cute.nvgpu.tcgen05.scale_copies import Cp4x32x128bOp, get_s2t_smem_desc_tensor, make_s2t_copy
+from triptych.cute.nvgpu.tcgen05.smem_descriptors import make_umma_smem_desc, tile_to_mma_shape
 from triptych.cute.tensors.layout_orders import OperandMajorMode
 from triptych.cute.tensors.tensor_memory import find_tmem_tensor_col_offset
 
@@ -54,6 +57,8 @@ __all__ = [
     "OperandSource",
     "Pack",
     "Repetition",
+    "SM103MmaMXF4NVF4Op",
+    "SM103MmaMXF4Op",
     "SmemLayoutAtomKind",
     "St16x64bOp",
     "St16x128bOp",
@@ -65,6 +70,8 @@ __all__ = [
     "make_s2t_copy",
     "make_smem_layout_atom",
     "make_tmem_copy",
+    "make_umma_smem_desc",
+    "tile_to_mma_shape",
 ]
 
 copy = mma = sys.modules[__name__]

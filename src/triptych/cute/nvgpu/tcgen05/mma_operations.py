@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import ClassVar
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
@@ -10,6 +11,7 @@ from triptych.cute.mma.atoms import BlockScales, MmaOperands, Operand, misfit
 from triptych.cute.mma.run_time_fields import Fields, RunTimeField
 from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.nvgpu.shared_operands import shared_fragment, slices
+from triptych.cute.nvgpu.tcgen05.smem_descriptors import second_buffer
 from triptych.cute.nvgpu.typed_mma import SCALE_WORDS, Shape3, TypedMmaOp
 from triptych.cute.tensors.layout_orders import OperandMajorMode
 from triptych.cute.tensors.tensor import Tensor
@@ -27,7 +29,7 @@ from triptych.kernel_ir.dialects.tensor_memory import (
     address_step,
 )
 from triptych.kernel_ir.dialects.tile import UMMA
-from triptych.kernel_ir.dialects.umma import DEPTH_BITS, Umma, umma
+from triptych.kernel_ir.dialects.umma import DEPTH_BITS, LONG_DEPTH_BITS, Umma, umma
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, size
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import (
@@ -83,9 +85,12 @@ class UmmaOp(TypedMmaOp):
     a_src: OperandSource
     a_major_mode: OperandMajorMode
     b_major_mode: OperandMajorMode
+    depth_bits: ClassVar[int] = DEPTH_BITS
+    """What it takes of a row."""
 
     def __post_init__(self) -> None:
-        if umma(self._name()) is None or self.a_dtype not in self.factors:
+        is_deep = self.a_dtype in self.factors and self.shape_mnk[2] * self.a_dtype.width == self.depth_bits
+        if umma(self._name()) is None or not is_deep:
             raise self._unknown()
         if self.a_src is not OperandSource.SMEM:
             raise UnknownMatrixInstructionError(
@@ -100,7 +105,7 @@ class UmmaOp(TypedMmaOp):
 
     def _unknown(self) -> UnknownMatrixInstructionError:
         a, b, d = (kind.__name__ for kind in (self.a_dtype, self.b_dtype, self.acc_dtype))
-        depth = DEPTH_BITS // self.factors[0].width
+        depth = self.depth_bits // self.factors[0].width
         rows = "64 or 128" if self.cta_group is CtaGroup.ONE else "128 or 256"
         return UnknownMatrixInstructionError(
             f"{type(self).__name__} has no such instruction",
@@ -307,6 +312,43 @@ class MmaMXF4NVF4Op(ScaledUmmaOp):
         super().__init__(*_FOUR_BITS, instruction_shape, cta_group, a_src, k, k, sf_dtype, 16)
 
 
+class LongScaledUmmaOp(ScaledUmmaOp):
+    """A product of 96 elements of four bits along K (sm_103a), in memory that is described as bytes: three chunks of 16
+    bytes of each row, which may begin in one buffer and end in a second one."""
+
+    __slots__ = ()
+    factors = (Float4E2M1FN,)
+    depth_bits = LONG_DEPTH_BITS
+
+    def held_dtype(self, operand: str) -> type[Numeric]:
+        """Descriptors are of bytes."""
+        return Uint8
+
+
+class SM103MmaMXF4Op(LongScaledUmmaOp):
+    """Products of floats of four bits, 32 of which share a power of two, K = 96."""
+
+    __slots__ = ()
+
+    @eager
+    def __init__(self, instruction_shape: Shape3, cta_group: CtaGroup, a_src: OperandSource) -> None:
+        k = OperandMajorMode.K
+        super().__init__(*_FOUR_BITS, instruction_shape, cta_group, a_src, k, k)
+
+
+class SM103MmaMXF4NVF4Op(LongScaledUmmaOp):
+    """Products of floats of four bits, 16 of which share a scale, K = 96."""
+
+    __slots__ = ()
+
+    @eager
+    def __init__(
+        self, sf_dtype: type[Numeric], instruction_shape: Shape3, cta_group: CtaGroup, a_src: OperandSource
+    ) -> None:
+        k = OperandMajorMode.K
+        super().__init__(*_FOUR_BITS, instruction_shape, cta_group, a_src, k, k, sf_dtype, 16)
+
+
 _FOUR_BITS = (Float4E2M1FN, Float4E2M1FN, Float32)
 
 
@@ -343,6 +385,8 @@ def _emit(instruction: Umma, product: MmaOperands) -> None:
             start, steps = _scale_addresses(product.tiles, tensor, field)
             attributes[name] = builder.integers(steps)
             operands.append(start)
+    if instruction.is_long:
+        operands += [second_buffer(operand) for operand in (product.a, product.b)]
     trace.operation(UMMA, operands, attributes=attributes)
 
 

@@ -16,10 +16,10 @@ from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_trace
 from triptych.cute.tracing.errors import CopyInstructionError, CopyLayoutError
-from triptych.kernel_ir.dialects.block_scales import CHUNK
+from triptych.kernel_ir.dialects.block_scales import CHUNK, CHUNK_ROWS
 from triptych.kernel_ir.dialects.tensor_memory import LANES, WARP_LANES
 from triptych.kernel_ir.dialects.tile import TMEM_COPY
-from triptych.layout import Layout, rank, size
+from triptych.layout import Layout, logical_divide, rank, size
 from triptych.layout.layout import from_modes
 from triptych.metastage.trace.trace import place
 from triptych.support.dataclass import dataclass
@@ -78,20 +78,22 @@ class ScaleCopy(TiledCopy):
 
 
 def _partitioned(tensor: Tensor) -> Tensor:
-    """Of a layout ((rows, scales of an instruction), 1, instructions along K, stages). Rows are ((32, 4), chunks) in
-    shared memory, and ((32, groups of 32), quarters) in tensor memory."""
+    """Of a layout ((rows, scales of an instruction), 1, instructions along K, stages). Rows are ((32, 4), chunks) or
+    (8, 4, 4) in shared memory, and ((32, groups of 32), quarters) in tensor memory."""
     shape, stride = tensor.layout.shape, tensor.layout.stride
     if not (isinstance(shape, tuple) and len(shape) in (3, 4)):
         raise _no_scales(tensor)
     rows, row_strides = shape[0][0], stride[0][0]
-    (_, along_k), (_, k_strides) = shape[2], stride[2]
+    along_k = tensor.layout[2]
+    if isinstance(shape[2], tuple):
+        along_k = along_k[1]
     if tensor.memspace is AddressSpace.tmem:
         (_, groups), _ = rows
         (_, step), _ = row_strides
         chunks = Layout(groups // _GROUPS, step * _GROUPS)
     else:
-        chunks = Layout(rows[1], row_strides[1])
-    modes = [Layout(CHUNK, 0), Layout(1, 0), chunks, Layout(along_k, k_strides)]
+        chunks = logical_divide(tensor.layout[0][0], CHUNK_ROWS)[1]
+    modes = [Layout(CHUNK, 0), Layout(1, 0), chunks, along_k]
     if len(shape) == 4:
         modes.append(tensor.layout[3])
     return Tensor(tensor.iterator, from_modes(modes))

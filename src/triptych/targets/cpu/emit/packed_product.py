@@ -36,6 +36,8 @@ class Operand:
     kind: str
     major: int | None
     swizzle: int = 0
+    chunks: int = DEPTH_BYTES // CHUNK_BYTES
+    """What a slice has of a row."""
 
     @property
     def name(self) -> str:
@@ -48,8 +50,8 @@ class Operand:
 
     @property
     def depth(self) -> int:
-        """K of an instruction."""
-        return 8 * DEPTH_BYTES // WIDTHS[self.kind]
+        """K of a slice."""
+        return self.chunks * self.chunk
 
     @property
     def row_bytes(self) -> int:
@@ -163,7 +165,7 @@ class PackedProduct:
             self._chunks_of_row("a", a, lines.plus(halves[row // ATOM_ROWS], row % ATOM_ROWS * a.row_bytes))
             for row in range(LANES)
         ]
-        for chunk in range(2):
+        for chunk in range(a.chunks):
             quads = []
             for four in FOUR:
                 rows = places[four::4] if self._in_order else places[4 * four : 4 * four + 4]
@@ -178,7 +180,9 @@ class PackedProduct:
                     self._store_left(lines.plus("%first_k", a.chunk * chunk + 4 * part + i), "%w", column)
 
     def _chunks_of_row(self, name: str, operand: Operand, address: str) -> list[str]:
-        """Where the two chunks of a K-major row lie."""
+        """Where the chunks of a K-major row lie, one or two."""
+        if operand.chunks == 1:
+            return self._swizzled(operand, address)
         if operand.swizzle:
             return self._swizzled(operand, address, CHUNK_BYTES)
         return [address, self._lines.value(f"arith.addi {address}, %{name}_leading : i64")]

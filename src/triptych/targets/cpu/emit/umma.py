@@ -11,7 +11,7 @@ from functools import cache, partial
 from itertools import product
 
 from triptych.ir.handles import Operation, Value
-from triptych.kernel_ir.dialects.block_scales import CHUNK, CHUNK_FACTORS
+from triptych.kernel_ir.dialects.block_scales import CHUNK, CHUNK_FACTORS, word_step
 from triptych.kernel_ir.dialects.mma import WIDTHS
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.kernel_ir.dialects.tensor_memory import (
@@ -36,7 +36,7 @@ from triptych.kernel_ir.dialects.tile import (
     UMMA,
     UMMA_COMMIT,
 )
-from triptych.kernel_ir.dialects.umma import Umma, umma
+from triptych.kernel_ir.dialects.umma import LONG_DEPTH_BITS, Umma, umma
 from triptych.layout import Layout
 from triptych.targets.cpu.abi.system import has_wide_registers
 from triptych.targets.cpu.emit.async_queue import defer_umma
@@ -58,6 +58,8 @@ from triptych.targets.cpu.emit.tensor_columns import (
 from triptych.targets.cpu.emit.tma import each_bit, first_of_pair, own_rank
 from triptych.targets.cpu.emit.umma_tiles import (
     function_name,
+    long_function_name,
+    long_product_function,
     product_function,
     scaled_function_name,
     scaled_product_function,
@@ -177,16 +179,16 @@ def multiply(warp: Warp, operation: Operation) -> None:
     given = [of_first(warp, operand) for operand in operation.operands]
     instruction = umma(str(attributes["instruction"].value))
     assert instruction is not None, "checked where it was emitted"
-    d, a, b, accumulate, *scales = given
+    d, a, b, accumulate, *rest = given
     ranks, states, factors = _of_blocks(warp, operation, instruction.ctas, (a, b))
     for address in _sums(warp, operation, d):
         require_taken(warp, operation, address, instruction.columns, states)
         for rank in ranks:
             warp.arrays.observer.tensor(warp, operation, rank, address, instruction.columns, accumulate)
-    for low, size in _ranges(warp, operation, instruction, factors):
+    for low, size in _ranges(warp, operation, instruction, factors, rest[2:]):
         warp.arrays.observer.begins(warp, operation, first_lane(warp), low, size)
     bases = [warp.code.load(state.place(TENSOR_MEMORY), "!llvm.ptr", 8) for state in states]
-    values = [*bases, d, *factors, accumulate, *scales]
+    values = [*bases, d, *factors, accumulate, *rest]
     defer_umma(warp, values, partial(_product, warp, operation, instruction))
 
 
@@ -211,7 +213,9 @@ def _sums(warp: Warp, operation: Operation, d: Value) -> list[Value]:
     return [code.value("arith.addi", (d, code.constant(step, "i32")), "i32") for step in operation.attributes["d"]]
 
 
-def _ranges(warp: Warp, operation: Operation, instruction: Umma, factors: Sequence[Value]) -> list[tuple[Value, int]]:
+def _ranges(
+    warp: Warp, operation: Operation, instruction: Umma, factors: Sequence[Value], seconds: Sequence[Value]
+) -> list[tuple[Value, int]]:
     """Where factors lie in shared memory, with their bytes, if anybody wants to know."""
     if not warp.arrays.observer.observes(operation):
         return []
@@ -219,11 +223,47 @@ def _ranges(warp: Warp, operation: Operation, instruction: Umma, factors: Sequen
     m, n, k = instruction.shape_mnk
     for i, (name, kind, rows) in enumerate((("a", instruction.a, m), ("b", instruction.b, n))):
         size, places = max(1, WIDTHS[kind] // 8), list(attributes[name])
+        if instruction.is_long:
+            found += _two_buffers(warp, factors[i * ctas : (i + 1) * ctas], seconds[i], rows // ctas)
+            continue
         depth = k * WIDTHS[kind] // 8 // size
         last = SmemOperand(*attributes[f"{name}_operand"]).plain_address(rows // ctas - 1, depth - 1, size) + size
         for start in factors[i * ctas : (i + 1) * ctas]:
             found.append((warp.code.offset(start, min(places), "i8"), max(places) - min(places) + last))
     return found
+
+
+def _two_buffers(warp: Warp, starts: Sequence[Value], second: Value, rows: int) -> list[tuple[Value, int]]:
+    """Whole rows of the buffer that chunks begin in, and of the one that they end in."""
+    code, found = warp.code, []
+    number = partial(code.constant, kind="i64")
+    for start in starts:
+        address = code.value("llvm.ptrtoint", (start,), "i64")
+        inside = code.value("arith.andi", (address, number(_ROW_BYTES - 1)), "i64")
+        first = code.value("arith.subi", (address, inside), "i64")
+        after = code.value("arith.addi", (address, code.resized(second, "i64")), "i64")
+        fits = code.compare("ule", inside, number(_ROW_BYTES - LONG_DEPTH_BITS // 8))
+        for low in (first, code.select(fits, first, after, "i64")):
+            found.append((code.value("llvm.inttoptr", (low,), "!llvm.ptr"), rows * _ROW_BYTES))
+    return found
+
+
+def _tile_function(instruction: Umma, lies: Sequence[SmemOperand]) -> tuple[str, str]:
+    """The function that multiplies a tile: its name and its text."""
+    left, right = (
+        Operand(kind, one.major, one.swizzle, *((1,) if instruction.is_long else ()))
+        for kind, one in zip((instruction.a, instruction.b), lies, strict=True)
+    )
+    wide = has_wide_registers()
+    if instruction.scale:
+        scaled = (left, right, instruction.scale, instruction.vector)
+        if instruction.is_long:
+            return long_function_name(*scaled), long_product_function(*scaled, wide)
+        return scaled_function_name(*scaled), scaled_product_function(*scaled, wide)
+    m = instruction.shape_mnk[0]
+    ctas = instruction.ctas
+    kind = (left, right, instruction.accumulator, m // ctas, 32 if m == LANES // 2 else 16, ctas)
+    return function_name(*kind), product_function(*kind, wide)
 
 
 def _product(warp: Warp, operation: Operation, instruction: Umma, state: State | None, given: list[Value]) -> None:
@@ -232,33 +272,30 @@ def _product(warp: Warp, operation: Operation, instruction: Umma, state: State |
     code, attributes, ctas = warp.code, operation.attributes, instruction.ctas
     *bases, d = given[: ctas + 1]
     a, b, accumulate = given[ctas + 1 : 2 * ctas + 1], given[2 * ctas + 1 : 3 * ctas + 1], given[3 * ctas + 1]
-    m, n, _ = instruction.shape_mnk
+    addresses, seconds = given[3 * ctas + 2 : 3 * ctas + 4], given[3 * ctas + 4 :]
+    _, n, _ = instruction.shape_mnk
     lies = [SmemOperand(*attributes[f"{name}_operand"]) for name in "ab"]
-    left, right = (
-        Operand(kind, one.major, one.swizzle) for kind, one in zip((instruction.a, instruction.b), lies, strict=True)
-    )
-    if instruction.scale:
-        scaled = (left, right, instruction.scale, instruction.vector)
-        name, text = scaled_function_name(*scaled), scaled_product_function(*scaled, has_wide_registers())
-    else:
-        kind = (left, right, instruction.accumulator, m // ctas, 32 if m == LANES // 2 else 16, ctas)
-        name, text = function_name(*kind), product_function(*kind, has_wide_registers())
+    name, text = _tile_function(instruction, lies)
     warp.arrays.define(text)
     tiles, steps = list(attributes["tiles"]), list(attributes["d"])
     tables = {name: table(warp, list(attributes[name])) for name in "ab"}
     number = partial(code.constant, kind="i64")
     distances = [number(part) for one in lies for part in (one.leading, one.stride)]
     callee = {"callee": code.attribute(f'@"{name}"')}
+    slices = 3 if instruction.is_long else tiles[2]
     blocks = product(range(ctas), repeat=2) if instruction.scale else [(0, 0)]
     for row, column, (block, half) in product(range(tiles[0]), range(tiles[1]), blocks):
         step = steps[row + tiles[0] * column] + half * _second_half(instruction)
         address = code.value("arith.addi", (d, code.constant(step, "i32")), "i32")
         factors = [a[block], code.offset(tables["a"], row, "i32"), number(tiles[0])]
         factors += [b[half], code.offset(tables["b"], column, "i32"), number(tiles[1])]
-        sums = [_place(warp, bases[block], address), accumulate, number(n // ctas // 8), number(tiles[2])]
+        sums = [_place(warp, bases[block], address), accumulate, number(n // ctas // 8), number(slices)]
         more = []
         if instruction.scale:
-            more = _scales(warp, operation, bases[block], given[-2:], half * n // ctas)
+            more = [
+                *_scales(warp, operation, instruction, bases[block], addresses, half * n // ctas),
+                *seconds,
+            ]
         elif ctas == 2:
             away = _second_half(instruction)
             words = (away & COLUMN_MASK) * LANES + (away >> LANE_SHIFT)
@@ -266,16 +303,22 @@ def _product(warp: Warp, operation: Operation, instruction: Umma, state: State |
         code.operation("func.call", [*sums, *factors, *distances, *more], attributes=callee)
 
 
-def _scales(warp: Warp, operation: Operation, base: Value, addresses: Sequence[Value], columns: int) -> list[Value]:
+def _scales(
+    warp: Warp, operation: Operation, instruction: Umma, base: Value, addresses: Sequence[Value], columns: int
+) -> list[Value]:
     """Of A and of B from a column on: the word of the first row in the tensor memory of a block, which of its bytes,
-    and how much further slices are. Of B, a block of a pair has the scales of all columns."""
+    and how much further slices are, or words of four scales. Of B, a block of a pair has the scales of all columns."""
     code, found = warp.code, []
+    m, n, _ = instruction.shape_mnk
+    rows = {"sfa": m // instruction.ctas, "sfb": n}
     for name, address, first in (("sfa", addresses[0], 0), ("sfb", addresses[1], columns)):
         away = first % WARP_LANES << LANE_SHIFT | first // WARP_LANES
         moved = code.value("arith.addi", (address, code.constant(away, "i32")), "i32")
         byte = code.value("arith.shrui", (address, code.constant(_BYTE_SHIFT, "i32")), "i32")
         steps = [step & 0xFFFFFFFF for step in operation.attributes[name]]
         further = [part for step in steps for part in ((step & COLUMN_MASK) * LANES, step >> _BYTE_SHIFT)]
+        if instruction.is_long:
+            further = [word_step(rows[name]) * LANES]
         found += [_place(warp, base, moved), byte, table(warp, further)]
     return found
 
@@ -337,6 +380,8 @@ def wait(warp: Warp, operation: Operation) -> None:
     warp.arrays.observer.sync(warp, operation)
 
 
+_ROW_BYTES = 128
+"""Of a buffer that an instruction of K = 96 reads."""
 _BYTE_SHIFT = 30
 """Where the byte of a word is in an address of scales."""
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {

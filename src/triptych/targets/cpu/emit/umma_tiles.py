@@ -225,16 +225,10 @@ class _ScaledProduct(_UmmaProduct):
         lines, words, small = self._lines, f"vector<{count}xi32>", f"vector<{count}xi8>"
         size = lines.value(f"arith.constant {TENSOR_LANES} : i64")
         word = lines.value(f"arith.addi {lines.value(f'arith.muli {column}, {size} : i64')}, {lane} : i64")
-        slice_ = lines.value("arith.divui %kb, %blocks_of_slice : i64")
-        entry = lines.moved(f"%sf{name}_table", lines.value(f"arith.muli {slice_}, %c2 : i64"), "i32")
-        further = lines.value(f"llvm.load {entry} : !llvm.ptr -> i32")
-        more = lines.value(f"llvm.load {lines.element(entry, 1, 'i32')} : !llvm.ptr -> i32")
+        further, byte = self._word_and_byte(name)
         word = lines.value(f"arith.addi {word}, {lines.value(f'arith.extsi {further} : i32 to i64')} : i64")
         place = lines.moved(f"%sf{name}", word, "i32")
         found = lines.value(f"llvm.load {place} {{alignment = 32 : i64}} : !llvm.ptr -> {words}")
-        number = lines.value("arith.remui %kb, %blocks_of_slice : i64")
-        number = lines.value(f"arith.trunci {number} : i64 to i32")
-        byte = lines.value(f"arith.addi {lines.value(f'arith.addi {number}, {more} : i32')}, %sf{name}_byte : i32")
         away = lines.value(f"arith.shli {byte}, {lines.value('arith.constant 3 : i32')} : i32")
         spread = lines.value(f"vector.broadcast {away} : i32 to {words}")
         shifted = lines.value(f"arith.shrui {found}, {spread} : {words}")
@@ -243,6 +237,19 @@ class _ScaledProduct(_UmmaProduct):
     def _store_scales(self, name: str, scales: str, count: int, to: str) -> None:
         numbers = self._lines.convert(converted, scales, self._scale, count)
         self._lines.add(f"llvm.store {numbers}, {to} {{alignment = 32 : i64}} : vector<{count}xf32>, !llvm.ptr")
+
+    def _word_and_byte(self, name: str) -> tuple[str, str]:
+        """Of block %kb: how many words further its scales are, and which byte of them."""
+        lines = self._lines
+        slice_ = lines.value("arith.divui %kb, %blocks_of_slice : i64")
+        entry = lines.moved(f"%sf{name}_table", lines.value(f"arith.muli {slice_}, %c2 : i64"), "i32")
+        further = lines.value(f"llvm.load {entry} : !llvm.ptr -> i32")
+        more = lines.value(f"llvm.load {lines.element(entry, 1, 'i32')} : !llvm.ptr -> i32")
+        number = lines.value("arith.remui %kb, %blocks_of_slice : i64")
+        number = lines.value(f"arith.trunci {number} : i64 to i32")
+        return further, lines.value(
+            f"arith.addi {lines.value(f'arith.addi {number}, {more} : i32')}, %sf{name}_byte : i32"
+        )
 
     def _multiplied(self, sums: Sequence[str], columns: Sequence[str], step: str) -> list[str]:
         """Block after block."""
@@ -362,3 +369,53 @@ _INFINITE = 255
 """The exponent that no number has."""
 _BIAS = 127 - _MANTISSA
 """Of the sum of two exponents, which has that of one too many."""
+
+
+# K = 96: three slices of one chunk, which may end in a second buffer --------------------------------------------------
+LONG_PARAMETERS = (*SCALED_PARAMETERS, "%a_second: i32", "%b_second: i32")
+"""How many bytes further the second buffers are. The tables of scales have one number: how many words further the next
+four blocks are."""
+
+
+def long_function_name(a: Operand, b: Operand, scale: str, vector: int) -> str:
+    """The function that multiplies one instruction's 128 rows, 96 elements of each."""
+    return f"{scaled_function_name(a, b, scale, vector)}.long"
+
+
+@cache
+def long_product_function(a: Operand, b: Operand, scale: str, vector: int, wide: bool) -> str:
+    """The function; `wide` where the machine has registers for 256 sums."""
+    kind = _LongByExponents if scale == "ue8m0" else _LongScaled
+    return kind(a, b, scale, vector, _TOGETHER if wide else 1).function()
+
+
+class _LongScaled(_ScaledProduct):
+    def _written(self) -> str:
+        return self._ended(long_function_name(self._a, self._b, self._scale, self._block), LONG_PARAMETERS)
+
+    def _slice_start(self, name: str) -> None:
+        """Chunk %kb after the first one: beyond the end of the row it is at the beginning of the second buffer's."""
+        lines = self._lines
+        lines.add(f"%memory = llvm.ptrtoint %{name} : !llvm.ptr to i64")
+        away = lines.value("arith.shli %kb, %c4 : i64")
+        here = lines.value(f"arith.addi %memory, {away} : i64")
+        row = lines.value(f"arith.constant {(self._a if name == 'a' else self._b).row_bytes} : i64")
+        inside = lines.value(f"arith.andi %memory, {lines.value(f'arith.subi {row}, %c1 : i64')} : i64")
+        place = lines.value(f"arith.addi {inside}, {away} : i64")
+        second = lines.value(f"arith.addi %memory, {lines.value(f'arith.extsi %{name}_second : i32 to i64')} : i64")
+        there = lines.value(f"arith.addi {second}, {lines.value(f'arith.subi {place}, {row} : i64')} : i64")
+        is_here = lines.value(f"arith.cmpi ult, {place}, {row} : i64")
+        lines.add(f"%start = arith.select {is_here}, {here}, {there} : i64")
+
+    def _word_and_byte(self, name: str) -> tuple[str, str]:
+        """Blocks go on in the next word after the byte of the first one."""
+        lines = self._lines
+        number = lines.value(f"arith.addi {lines.value('arith.trunci %kb : i64 to i32')}, %sf{name}_byte : i32")
+        step = lines.value(f"llvm.load %sf{name}_table : !llvm.ptr -> i32")
+        two, three = (lines.value(f"arith.constant {count} : i32") for count in (2, 3))
+        words = lines.value(f"arith.shrui {number}, {two} : i32")
+        return lines.value(f"arith.muli {words}, {step} : i32"), lines.value(f"arith.andi {number}, {three} : i32")
+
+
+class _LongByExponents(_LongScaled, _ScaledByExponents):
+    """Scales that are powers of two."""

@@ -210,6 +210,9 @@ INSTRUCTIONS = (
     Instruction(tile.WGMMA_WAIT, _P, "wgmma.wait_group", since=90, specific=True, last=90),
     # products in tensor memory
     Instruction(tile.UMMA, _I, "tcgen05.mma", since=100, specific=True, last=103),
+    Instruction(
+        tile.UMMA, _I, "tcgen05.mma", since=103, specific=True, last=103, when=_attribute("instruction", "k96.")
+    ),
     Instruction(tile.UMMA_COMMIT, _I, "tcgen05.commit", since=100, specific=True, last=103),
     Instruction(tile.TMEM_ALLOC, _I, "tcgen05.alloc", since=100, specific=True, last=103),
     Instruction(tile.TMEM_DEALLOC, _I, "tcgen05.dealloc", since=100, specific=True, last=103),

@@ -33,7 +33,7 @@ _POINTER = pointer_to(TENSOR_SPACE)
 _KINDS = {"f16": 0, "tf32": 1, "f8f6f4": 2, "i8": 3}
 """The immediate of the intrinsic for each kind of product."""
 _SCALES = ("sfa", "sfb")
-_BLOCKS = {("mxf8f6f4", 32): "", ("mxf4", 32): "", ("mxf4nvf4", 16): ".block16"}
+_BLOCKS = {("mxf8f6f4", 32): "", ("mxf4", 32): "", ("mxf4nvf4", 16): ".block16", ("mxf4nvf4", 32): ".block32"}
 """What names of intrinsics say of how many elements share a scale."""
 _ADDRESS_BITS, _LOW = 0x3FFF, 0xFFFFFFFF
 
@@ -61,7 +61,8 @@ def _multiply(op: Replacement) -> list[Value]:
     attributes = op.operation.attributes
     instruction = umma(str(attributes["instruction"].value))
     assert instruction is not None, "checked where it was emitted"
-    d, a, b, accumulate, *scales = op.operands
+    d, a, b, accumulate, *rest = op.operands
+    scales, seconds = rest[:2], dict(zip("ab", rest[2:], strict=False))
     m_tiles, n_tiles, k_tiles = attributes["tiles"]
     steps, places = list(attributes["d"]), {name: list(attributes[name]) for name in "ab"}
     lies = {name: SmemOperand(*attributes[f"{name}_operand"]) for name in "ab"}
@@ -75,6 +76,8 @@ def _multiply(op: Replacement) -> list[Value]:
         starts = {"a": _start(op, a), "b": _start(op, b)}
 
         def descriptor(name: str, index: int) -> Value:
+            if seconds:
+                return _of_two_buffers(op, {"a": a, "b": b}[name], seconds[name], lies[name])
             return _descriptor(op, starts[name], lies[name].umma_descriptor(), places[name][index] // CHUNK_BYTES)
 
         true = op.value("arith.constant", (), "i1", {"value": op.attribute("true")})
@@ -123,9 +126,11 @@ def _copy(op: Replacement) -> list[Value]:
     return []
 
 
-def _start(op: Replacement, pointer: Value) -> Value:
-    """An address of shared memory in units of 16 bytes."""
+def _start(op: Replacement, pointer: Value, further: Value | None = None) -> Value:
+    """An address of shared memory, or one so many bytes further, in units of 16 bytes."""
     address = op.value("llvm.ptrtoint", (pointer,), "i32")
+    if further is not None:
+        address = op.value("arith.addi", (address, further), "i32")
     chunk = op.value("arith.shrui", (address, op.integer("i32", 4)), "i32")
     return op.value("arith.andi", (chunk, op.integer("i32", _ADDRESS_BITS)), "i32")
 
@@ -135,6 +140,14 @@ def _descriptor(op: Replacement, start: Value, constant: int, distance: int) -> 
     low = op.value("arith.addi", (start, op.integer("i32", (constant & _LOW) + distance)), "i32")
     wide = op.value("arith.extui", (low,), "i64")
     return op.value("arith.ori", (wide, op.integer("i64", constant & ~_LOW)), "i64")
+
+
+def _of_two_buffers(op: Replacement, pointer: Value, second: Value, lies: SmemOperand) -> Value:
+    """The address of the second buffer, so many bytes further, is where the first distance would be."""
+    there = op.value("arith.shli", (_start(op, pointer, second), op.integer("i32", 16)), "i32")
+    low = op.value("arith.ori", (_start(op, pointer), there), "i32")
+    wide = op.value("arith.extui", (low,), "i64")
+    return op.value("arith.ori", (wide, op.integer("i64", lies.second_buffer_descriptor())), "i64")
 
 
 def _commit(op: Replacement) -> list[Value]:
