@@ -42,7 +42,8 @@ class MbarrierError(CompiledCodeError, RuntimeError):
 
 
 class ClusterError(CompiledCodeError, RuntimeError):
-    """A block of a cluster that is not there or has ended, or a barrier of the cluster that is used out of turn."""
+    """A block of a cluster that is not there or has ended, a barrier of the cluster that is used out of turn, or a
+    cluster that asks for another one after it has been refused."""
 
     code = "TT0627"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from triptych.diagnostics.kernel_errors import AsyncAccessError
+from triptych.diagnostics.kernel_errors import AsyncAccessError, ClusterError
 from triptych.diagnostics.runtime_errors import BackgroundReadError, CompiledCodeError
 from triptych.sanitizer.finding_text import (
     advice,
@@ -20,7 +20,9 @@ from triptych.sanitizer.finding_text import (
 )
 from triptych.sanitizer.findings import (
     BOX_STORE,
+    CLUSTER_REQUEST,
     NOTES,
+    SCALE_COPY,
     TENSOR_PRODUCT,
     Collection,
     Example,
@@ -146,6 +148,8 @@ def _error_of(finding: Finding) -> CompiledCodeError:
         return _unset(finding)
     if finding.kind == Kind.NEVER_WRITTEN:
         return _never_written(finding)
+    if finding.kind == Kind.ASKED_AGAIN:
+        return _asked_again(finding)
     if finding.kind in (Kind.BEFORE_IT_LANDS, Kind.NEVER_AWAITED):
         return _copy(finding)
     if finding.kind in (Kind.STILL_READ, Kind.NOT_FENCED):
@@ -181,7 +185,7 @@ def _copy(finding: Finding) -> AsyncCopyError:
     )
 
 
-_LANDINGS = ("begins to load a box", "begins to store")
+_LANDINGS = ("begins to load a box", "begins to store", CLUSTER_REQUEST)
 _NEVER_AWAITED = (
     "`cute.arch.cp_async_commit_group()` and `cute.arch.cp_async_wait_group(0)`",
     "`cute.arch.cp_async_bulk_commit_group()` and `cute.arch.cp_async_bulk_wait_group(0)` by the same thread",
@@ -191,8 +195,11 @@ _NEVER_AWAITED = (
 def _landing(finding: Finding, example: Example) -> AsyncCopyError:
     """An mbarrier says when a copy has landed, to those who wait for it."""
     begun = f"{who(finding, example.previous)} {finding.previous.verb} here: nobody told the other that it has landed"
+    what = "the answer of launch control may not have come"
+    if finding.previous.verb != CLUSTER_REQUEST:
+        what = "a copy may not have landed"
     return AsyncCopyError(
-        f"{who(finding, example.current)} {finding.current.verb} where a copy may not have landed",
+        f"{who(finding, example.current)} {finding.current.verb} where {what}",
         span=finding.current.span,
         found=what_was_found(finding, example),
         expected="a wait for the phase of the mbarrier that counts the bytes, by this thread or before a barrier",
@@ -200,6 +207,23 @@ def _landing(finding: Finding, example: Example) -> AsyncCopyError:
         notes=notes_of(finding),
         related=both_places(finding, begun),
     )
+
+
+def _asked_again(finding: Finding) -> ClusterError:
+    """Launch control has said that nothing is left."""
+    example = finding.examples[0]
+    return ClusterError(
+        f"{who(finding, example.current)} asks for another cluster after it has been refused one",
+        span=finding.current.span,
+        found=what_was_found(finding, example),
+        expected="no question after an answer without a cluster: what a GPU does then is undefined",
+        instead="a loop that ends with the first answer whose `is_valid_tile` is False",
+        notes=notes_of(finding),
+        related=both_places(finding, "the question that was refused"),
+    )
+
+
+_TENSOR_READS = {TENSOR_PRODUCT: "product", SCALE_COPY: "copy of scales"}
 
 
 def _async_read(finding: Finding) -> BackgroundReadError:
@@ -216,13 +240,14 @@ def _async_read(finding: Finding) -> BackgroundReadError:
             notes=notes_of(finding),
             related=both_places(finding, f"{before} {finding.previous.verb} here"),
         )
-    if finding.previous.verb == TENSOR_PRODUCT:
+    if finding.previous.verb in _TENSOR_READS:
+        what = _TENSOR_READS[finding.previous.verb]
         return BackgroundReadError(
-            f"{now} {finding.current.verb} where a product under way may still read",
+            f"{now} {finding.current.verb} where a {what} under way may still read",
             span=finding.current.span,
             found=what_was_found(finding, example),
-            expected="a wait for the mbarrier that a commit behind the product arrives on",
-            instead="`producer_acquire` of the stage before this line, and `consumer_release` behind the product",
+            expected=f"a wait for the mbarrier that a commit behind the {what} arrives on",
+            instead=f"`producer_acquire` of the stage before this line, and `consumer_release` behind the {what}",
             notes=notes_of(finding),
             related=both_places(finding, f"{before} {finding.previous.verb} here"),
         )
@@ -312,12 +337,13 @@ _PAIR_BARRIER = (
 def _of_tensor_memory(finding: Finding) -> CompiledCodeError:
     example = finding.examples[0]
     now, before = who(finding, example.current), who(finding, example.previous)
-    by_product = finding.previous.verb == TENSOR_PRODUCT
+    by_product = finding.previous.verb in _TENSOR_READS
     earlier = f"{before} {finding.previous.verb} here"
     does = finding.current.verb
     facts: tuple[type[CompiledCodeError], str, str]
     if finding.kind == Kind.BEFORE_IT_LANDS:
-        other = "a product may not be complete" if by_product else f"a store of {before} may not be complete"
+        what = _TENSOR_READS.get(finding.previous.verb, "store")
+        other = f"a {what} may not be complete" if by_product else f"a store of {before} may not be complete"
         facts = (AsyncCopyError, f"{now} {does} where {other}", _AWAITED if by_product else _STORED)
         instead = _ACQUIRED if by_product else _STORE_FENCE
     elif finding.kind == Kind.STILL_READ:
@@ -330,6 +356,11 @@ def _of_tensor_memory(finding: Finding) -> CompiledCodeError:
         title = f"{now} {does}{' that adds to' if adds else ''} columns that nobody has written"
         facts = (UninitialisedReadError, title, "a product or a store into these columns since they were taken")
         instead = "`ACCUMULATE` False for the first product" if adds else "a product into all columns that are loaded"
+        earlier = ""
+    elif finding.kind == Kind.UNSET_SCALES:
+        title = f"{now} {does} with scales in columns that nobody has written"
+        facts = (UninitialisedReadError, title, "scales in all four quarters of the lanes: each reads its own")
+        instead = "a copy of the scales by `tcgen05.Cp4x32x128bOp`, or a store of the same ones by each of four warps"
         earlier = ""
     else:
         title = f"a race in {finding.kernel}: {now} {does} that {before} loads, and nothing orders the two"

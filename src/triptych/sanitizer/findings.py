@@ -20,7 +20,8 @@ from triptych.support.source import Span
 _ALLOWED = re.compile(r"#\s*triptych:\s*allow\s+(TT\d{4})\b[:\s]*(.*)")
 Coordinates = tuple[int, ...]
 BOX_STORE, TENSOR_PRODUCT = "begins to store a box", "begins a product in tensor memory"
-"""What a report says of a bulk store, and of a product by one thread."""
+SCALE_COPY, CLUSTER_REQUEST = "begins to copy scales to tensor memory", "asks for another cluster"
+"""What a report says of a bulk store, of a product and of a copy of scales by one thread, and of launch control."""
 
 
 class Kind(IntEnum):
@@ -39,6 +40,8 @@ class Kind(IntEnum):
     UNSET_REGISTER = 11
     NEVER_WRITTEN = 12
     TOO_MANY_MBARRIERS = 13
+    UNSET_SCALES = 14
+    ASKED_AGAIN = 15
 
 
 class Arrival(IntEnum):
@@ -60,7 +63,9 @@ _WORST_FIRST = (
     Kind.READ_AFTER_WRITE,
     Kind.WRITE_AFTER_READ,
     Kind.NOT_FENCED,
+    Kind.ASKED_AGAIN,
     Kind.UNINITIALISED,
+    Kind.UNSET_SCALES,
     Kind.UNSET_REGISTER,
     Kind.NEVER_AWAITED,
     Kind.NEVER_WRITTEN,
@@ -208,6 +213,8 @@ CODES = {
     Kind.NOT_FENCED: "TT0634",
     Kind.UNSET_REGISTER: "TT0635",
     Kind.NEVER_WRITTEN: "TT0636",
+    Kind.UNSET_SCALES: "TT0631",
+    Kind.ASKED_AGAIN: "TT0627",
 }
 NOTES = frozenset({Kind.SAME_VALUE, Kind.NEVER_WRITTEN})
 """What is no error by itself."""

@@ -66,6 +66,13 @@ PIPELINE = (
     PassSpec("place-divisor-checks", "A quotient by zero may be left unused.", place_divisor_checks, DIVISORS, _CHECKS),
     PassSpec("check-launch", "No machine runs more than 16 blocks of a cluster together.", check_launch, adds=_NOTHING),
     PassSpec(
+        "lower-launch-responses",
+        "A CPU writes an answer in words.",
+        lower_launch_responses,
+        RESPONSES,
+        ACCESSES,
+    ),
+    PassSpec(
         "instrument-checks",
         "A missing barrier shows in no result of this machine.",
         _checking("instrument_checks.instrument_checks", *_OF_MEMORY),
@@ -103,13 +110,6 @@ PIPELINE = (
         inline_async_copies,
         COPIES,
         ACCESSES | LOOPS_OF_HOSTS,
-    ),
-    PassSpec(
-        "lower-launch-responses",
-        "A CPU writes an answer in words.",
-        lower_launch_responses,
-        RESPONSES,
-        ACCESSES,
     ),
     PassSpec(
         "lower-tensor-maps",

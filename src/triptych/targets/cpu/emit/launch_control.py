@@ -61,6 +61,7 @@ def try_cancel(warp: Warp, operation: Operation) -> None:
         extents = (1, 1, 1) if cluster is None else cluster.extents
         first = first_block(code, number, warp.position.grid, extents)
         words = [*first, code.resized(code.compare("sge", number, code.constant(0, "i64")), "i32")]
+        warp.arrays.observer.asks(warp, operation, lane, given[1], words[-1])
         for rank in range(1 if cluster is None else cluster.blocks):
             target, counter = given
             if cluster is not None:

@@ -185,11 +185,32 @@ def multiply(warp: Warp, operation: Operation) -> None:
         require_taken(warp, operation, address, instruction.columns, states)
         for rank in ranks:
             warp.arrays.observer.tensor(warp, operation, rank, address, instruction.columns, accumulate)
+    if instruction.scale:
+        _scales_are_read(warp, operation, instruction, rest[:2], ranks, states)
     for low, size in _ranges(warp, operation, instruction, factors, rest[2:]):
         warp.arrays.observer.begins(warp, operation, first_lane(warp), low, size)
     bases = [warp.code.load(state.place(TENSOR_MEMORY), "!llvm.ptr", 8) for state in states]
     values = [*bases, d, *factors, accumulate, *rest]
     defer_umma(warp, values, partial(_product, warp, operation, instruction))
+
+
+def _scales_are_read(
+    warp: Warp,
+    operation: Operation,
+    instruction: Umma,
+    scales: Sequence[Value],
+    ranks: Sequence[Value],
+    states: Sequence[State],
+) -> None:
+    """The columns of scales are taken, in every block: those of its own rows, and of all columns."""
+    code, (m, n, _) = warp.code, instruction.shape_mnk
+    for name, start, rows in zip(("sfa", "sfb"), scales, (m // instruction.ctas, n), strict=True):
+        columns = -(-rows // WARP_LANES)
+        for step in sorted({step & COLUMN_MASK for step in operation.attributes[name]}):
+            address = code.value("arith.addi", (start, code.constant(step, "i32")), "i32")
+            require_taken(warp, operation, address, columns, states)
+            for rank in ranks:
+                warp.arrays.observer.scales(warp, operation, rank, address, columns)
 
 
 def _of_blocks(

@@ -35,6 +35,7 @@ from triptych.targets.cpu.sanitizer.shadow_code import RUN_NOW, last_read, not_l
 PHASE = "triptych_check_phase"
 LOAD = "triptych_check_load"
 USE = "triptych_check_use"
+ASK = "triptych_check_ask"
 _NONE = at.MOST_PHASES
 _BARRIER_BYTES = 8
 _USES_BARRIER = at.READS_MEMORY | at.IS_ATOMIC | at.OF_BARRIER
@@ -43,7 +44,7 @@ _USES_BARRIER = at.READS_MEMORY | at.IS_ATOMIC | at.OF_BARRIER
 def async_proxy_code() -> str:
     """All functions of this file."""
     cells = (_write_cells(), _uses(), _read_cells())
-    return "".join((_find(), _settle(), _phase(), _groups(), *cells, _load(), _use(), _ended()))
+    return "".join((_find(), _settle(), _phase(), _groups(), *cells, _load(), _ask(), _use(), _ended()))
 
 
 def _word(f: Function, state: Number, offset: int, index: Number) -> Number:
@@ -305,6 +306,26 @@ def _load() -> str:
     with f.count(begin, end) as cell:
         f.store(word, f.at(writes, cell, "i64"))
     put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))
+    f.line("ret void")
+    return f.text()
+
+
+def _ask() -> str:
+    """`ask(thread, barrier, given, site)`: launch control answers on an mbarrier; who knows of a refusal never asks."""
+    names = [("thread", "i32"), ("barrier", "ptr"), ("given", "i32"), ("site", "i32")]
+    f = Function(ASK, "void", names, "noinline")
+    thread, barrier, given, site = f.parameters
+    state = f.call(STATE, "ptr", ())
+    index = f.call("triptych_check_find", "i32", [state, barrier.to("i64")])
+    with f.when(index.equals(_NONE)):
+        f.give()
+    word = field(f, state, at.REFUSED, "i64")
+    with f.when(word.differs(0)):
+        with f.when(f.call(KNOWS, "i1", [state, thread, thread_of(word), stamp_of(word)])):
+            _report(f, state, Kind.ASKED_AGAIN, word, site, thread, thread, f.number(0, "i32"))
+        f.give()
+    with f.when(given.equals(0)):
+        put(f, state, at.REFUSED, agent_word(f, state, index + at.MBARRIER_AGENT, site))
     f.line("ret void")
     return f.text()
 

@@ -42,7 +42,7 @@ from triptych.targets.cpu.emit.values import StackSlot
 from triptych.targets.cpu.emit.warp import LaunchCoordinates, Observer, Warp
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.async_code import COPY
-from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE
+from triptych.targets.cpu.sanitizer.async_proxy_code import ASK, LOAD, PHASE, USE
 from triptych.targets.cpu.sanitizer.global_code import ACCESS_GLOBAL, GLOBAL_LOOP, GLOBAL_RUN, GLOBAL_RUN_LOOP
 from triptych.targets.cpu.sanitizer.happens_before_code import SYNC
 from triptych.targets.cpu.sanitizer.pipeline_code import CALL
@@ -108,6 +108,11 @@ class AsyncProxyCalls(Observer):
                 agent = at.WGMMA_AGENT if operation.name in (UMMA, TMEM_COPY, *WGMMA_STEPS) else at.STORE_AGENT
                 code.call(USE, [thread, low, counted, site, code.constant(agent, "i32")])
 
+    def asks(self, warp: Warp, operation: Operation, lane: Value, barrier: Value, given: Value) -> None:
+        if SITE_ATTRIBUTE in operation.attributes:
+            thread = warp.code.value("arith.addi", (first_number(warp), lane), "i32")
+            warp.code.call(ASK, [thread, barrier, given, _site_number(warp.code, operation)])
+
     def tensor(
         self,
         warp: Warp,
@@ -117,13 +122,22 @@ class AsyncProxyCalls(Observer):
         columns: int | Value,
         adds: Value | None = None,
     ) -> None:
+        self._of_columns(warp, operation, _TENSOR[operation.name], rank, address, columns, adds)
+
+    def scales(self, warp: Warp, operation: Operation, rank: Value, address: Value, columns: int) -> None:
+        self._of_columns(warp, operation, at.TENSOR_SCALES, rank, address, columns, None)
+
+    def _of_columns(
+        self, warp: Warp, operation: Operation, kind: int, rank: Value, address: Value, columns: int | Value,
+        adds: Value | None,
+    ) -> None:  # fmt: skip
         if SITE_ATTRIBUTE in operation.attributes:
             code = warp.code
             lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
             thread = code.value("arith.addi", (first_number(warp), lane), "i32")
             many = code.constant(columns, "i32") if isinstance(columns, int) else columns
             added = code.constant(0, "i32") if adds is None else code.resized(adds, "i32")
-            what = code.constant(_TENSOR[operation.name], "i32")
+            what = code.constant(kind, "i32")
             code.call(TENSOR, [what, thread, rank, address, many, added, _site_number(code, operation)])
 
     def sync(self, warp: Warp, operation: Operation) -> None:
@@ -426,6 +440,7 @@ _PARAMETERS: Mapping[str, Sequence[str]] = {
     CALL: ("i64", *("i32",) * 7),
     PHASE: ("i32", "i64", "i32", _POINTER, "i32"),
     LOAD: ("i32", _POINTER, _POINTER, "i64", "i32"),
+    ASK: ("i32", _POINTER, "i32", "i32"),
     USE: ("i32", _POINTER, "i64", "i32", "i32"),
     TENSOR: ("i32",) * 7,
     TENSOR_COMMIT: ("i64", "i32", _POINTER, "i32"),

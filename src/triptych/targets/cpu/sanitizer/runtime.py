@@ -28,7 +28,7 @@ from triptych.targets.cpu.abi.system import system
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.async_code import COPY, async_code
-from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE, async_proxy_code
+from triptych.targets.cpu.sanitizer.async_proxy_code import ASK, LOAD, PHASE, USE, async_proxy_code
 from triptych.targets.cpu.sanitizer.coalesced_access_code import coalesced_access_code, global_coalesced_access_code
 from triptych.targets.cpu.sanitizer.finding_code import PEEK, REPORT, finding_code
 from triptych.targets.cpu.sanitizer.global_code import (
@@ -69,7 +69,7 @@ from triptych.targets.cpu.sanitizer.tensor_memory_code import TENSOR, TENSOR_COM
 _ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL, GLOBAL_RUN, GLOBAL_LOOP, GLOBAL_RUN_LOOP)
 _LAUNCHES = (BEGIN_BLOCK, END_BLOCK, CHECK_COLLECT, CHECK_DISCARD)
 _TENSOR = (TENSOR, TENSOR_COMMIT, TENSOR_WAIT)
-_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, USE, CALL, *_TENSOR, *_LAUNCHES)
+_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, ASK, USE, CALL, *_TENSOR, *_LAUNCHES)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
 _SAMPLED = (
     "`global` has looked at a part of the memory that {} accesses: its shadow is limited to {} MiB, and of what is "

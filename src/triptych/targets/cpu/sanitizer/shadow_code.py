@@ -184,6 +184,7 @@ def _forget_agents(f: Function, state: Number, count: Number) -> None:
     time = f.select((time < at.LAST_TIME) | (time >= at.LAST_AGENT_TIME), at.LAST_TIME + 1, time, "i32")
     put(f, state, at.AGENT_TIME, time)
     put(f, state, at.AGENT_START, time)
+    put(f, state, at.REFUSED, f.number(0, "i64"))
     put(f, state, at.PHASE_COUNT, zero)
     put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))
     counts = [(at.HAS_READS, at.MOST_WARPS), (at.STORE_COUNT, at.MOST_THREADS), (at.PRODUCT_COUNT, at.MOST_WARPS)]

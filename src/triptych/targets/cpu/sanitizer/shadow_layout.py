@@ -95,7 +95,9 @@ CALLS, HAS_CALLS = ACQUIRED + 8, ACQUIRED + 16
 """What each warp has done with the stages of pipelines, and whether this block has."""
 TENSOR_CELLS, TENSOR_SLOT_COUNT = HAS_CALLS + 8, HAS_CALLS + 16
 """Of tensor memory: the words of all cells, and how many slots of those who read have been used."""
-STATE_BYTES = TENSOR_SLOT_COUNT + 8
+REFUSED = TENSOR_SLOT_COUNT + 8
+"""The answer of launch control that was a refusal, as a word of a cell."""
+STATE_BYTES = REFUSED + 8
 TENSOR_SLOTS = 8
 """Warps of a block that can reach a cell."""
 IN_TENSOR_MEMORY = 1 << 30
@@ -148,7 +150,7 @@ COME_TO_SITE = 15
 # what threads do with an mbarrier
 MAKE_PHASE, USE_PHASE, ARRIVE_PHASE, PASS_PHASE = 0, 1, 2, 3
 # what is done with columns of tensor memory: by warps to their lanes, then to all lanes
-TENSOR_LOAD, TENSOR_STORE, TENSOR_PRODUCT, TENSOR_ALLOC, TENSOR_FREE = range(5)
+TENSOR_LOAD, TENSOR_STORE, TENSOR_PRODUCT, TENSOR_ALLOC, TENSOR_FREE, TENSOR_SCALES = range(6)
 
 # calls of pipelines
 PIPELINE_SIDES, STAGES = 16, 24

@@ -4,7 +4,8 @@ A product, or a copy into tensor memory, is a write by the agent of the warp tha
 of issue; a commit releases it to the mbarrier that it arrives on, and whoever has seen the phase end knows it. Loads
 and stores of a warp have an agent each, which it knows when it has waited for them. A cell has a word for the last
 write, and for each warp that can reach it two for its last load: one by the agent and one by the thread, for who gives
-columns back only has to come later. Cells begin anew when their columns are taken.
+columns back only has to come later. Scales are read by the agent of products. Cells begin anew when their columns are
+taken.
 """
 
 from __future__ import annotations
@@ -78,14 +79,13 @@ def _table() -> str:
 def _written() -> str:
     """`tensor_written(state, thread, low, high, step, site, own, needed)`: what others have written there is complete.
 
-    `own` is the agent whose writes are done in order; with `needed` all cells have been written.
+    `own` is the agent whose writes are done in order; `needed` is what to report of cells that nobody has written.
     """
-    f = Function("triptych_check_tensor_written", "void", [*_RANGE, ("own", "i32"), ("needed", "i1")], "noinline")
-    state, thread, low, high, step, site, own, needed = f.parameters
-    needed = needed & (field(f, state, at.MODE) & at.CHECK_INIT).differs(0)
+    f = Function("triptych_check_tensor_written", "void", [*_RANGE, ("own", "i32"), ("needed", "i32")], "noinline")
+    state, thread, low, high, step, site, own, kind = f.parameters
+    needed = kind.differs(0) & (field(f, state, at.MODE) & at.CHECK_INIT).differs(0)
     with _strange(f, _row(f, state, 0), low, high, step) as (word, where):
         with f.when(word.equals(0) & needed):
-            kind = f.number(Kind.UNINITIALISED.value, "i32")
             f.call(RECORD, "void", [state, kind, site, site, thread, thread, where])
         with f.when(word.differs(0) & thread_of(word).differs(own)):
             not_landed(f, state, word, thread, site, where)
@@ -106,8 +106,9 @@ def _loaded() -> str:
             other = thread_of(word)
             issuer = f.load("i32", f.at(f.at(state, at.AGENT_ISSUER, "i8"), other - at.FIRST_AGENT, "i32"))
             knows = f.variable("i1", f.call(KNOWS, "i1", [state, thread, other, stamp_of(word)]))
-            stores = f.compared("ne", step, 1)
-            knows.set(knows.now | (stores & (issuer >> lanes).equals(thread >> lanes)))
+            stores, of_warp = f.compared("ne", step, 1), (issuer >> lanes).equals(thread >> lanes)
+            loads = other >= at.FIRST_AGENT + at.TMEM_LOAD_AGENT
+            knows.set(knows.now | (of_warp & (loads ^ stores ^ 1)))
             with f.when(knows.now ^ 1):
                 kind = f.number(Kind.STILL_READ.value, "i32")
                 f.call(RECORD, "void", [state, kind, site_of(word), site, issuer, thread, where])
@@ -148,31 +149,33 @@ def _tensor() -> str:
     step = f.select(by_warp, _QUARTERS, 1, "i32")
     cells = [begin, column + columns * _QUARTERS, step]
     warp, lanes = thread >> field(f, state, at.LANES), [state, thread, *cells, site]
-    some, nobody = f.number(1, "i1"), f.number(0, "i32")
+    unset, nobody = f.number(Kind.UNINITIALISED.value, "i32"), f.number(0, "i32")
+    products = warp + (at.FIRST_AGENT + at.WGMMA_AGENT)
     put(f, state, at.USES_CLOCKS, f.number(1, "i32"))
     with f.when(what.equals(at.TENSOR_ALLOC)):
         _forget(f, state, column, columns)
     with f.when(what.equals(at.TENSOR_LOAD)):
-        f.call("triptych_check_tensor_written", "void", [*lanes, nobody, some])
-        slot = (warp >> 2) & (at.TENSOR_SLOTS - 1)
-        own = f.load("i32", clock_place(f, state, warp)).to("i64") << 32
-        own = own | (site << at.THREAD_BITS).to("i64") | thread.to("i64")
-        _read(f, state, slot, cells, _by(f, state, thread, warp + at.TMEM_LOAD_AGENT, site), own)
+        f.call("triptych_check_tensor_written", "void", [*lanes, nobody, unset])
+        _read(f, state, thread, site, cells, at.TMEM_LOAD_AGENT)
     with f.when(what.equals(at.TENSOR_STORE)):
         f.call(
             "triptych_check_tensor_written",
             "void",
-            [*lanes, warp + (at.FIRST_AGENT + at.TMEM_STORE_AGENT), f.number(0, "i1")],
+            [*lanes, warp + (at.FIRST_AGENT + at.TMEM_STORE_AGENT), nobody],
         )
         f.call("triptych_check_tensor_loaded", "void", lanes)
         _mark(f, _row(f, state, 0), cells, _by(f, state, thread, warp + at.TMEM_STORE_AGENT, site))
     with f.when(what.equals(at.TENSOR_PRODUCT)):
-        agent = warp + (at.FIRST_AGENT + at.WGMMA_AGENT)
-        f.call("triptych_check_tensor_written", "void", [*lanes, agent, adds.differs(0)])
+        added = f.select(adds.differs(0), unset, nobody, "i32")
+        f.call("triptych_check_tensor_written", "void", [*lanes, products, added])
         f.call("triptych_check_tensor_loaded", "void", lanes)
         _mark(f, _row(f, state, 0), cells, _by(f, state, thread, warp + at.WGMMA_AGENT, site))
+    with f.when(what.equals(at.TENSOR_SCALES)):
+        kind = f.number(Kind.UNSET_SCALES.value, "i32")
+        f.call("triptych_check_tensor_written", "void", [*lanes, products, kind])
+        _read(f, state, thread, site, cells, at.WGMMA_AGENT)
     with f.when(what.equals(at.TENSOR_FREE)):
-        f.call("triptych_check_tensor_written", "void", [*lanes, nobody, f.number(0, "i1")])
+        f.call("triptych_check_tensor_written", "void", [*lanes, nobody, nobody])
         f.call("triptych_check_tensor_given_back", "void", lanes)
     f.line("ret void")
     return f.text()
@@ -192,9 +195,13 @@ def _mark(f: Function, row: Number, cells: list[Number], word: Number) -> None:
         cell.set(cell.now + step)
 
 
-def _read(f: Function, state: Number, slot: Number, cells: list[Number], agent: Number, thread: Number) -> None:
-    """The last loads of a slot, by an agent and by a thread."""
-    for place, word in enumerate((agent, thread), start=_FIRST_READS):
+def _read(f: Function, state: Number, thread: Number, site: Number, cells: list[Number], agent: int) -> None:
+    """The last loads of a slot, by an agent of a warp and by a thread of it."""
+    warp = thread >> field(f, state, at.LANES)
+    slot = (warp >> 2) & (at.TENSOR_SLOTS - 1)
+    own = f.load("i32", clock_place(f, state, warp)).to("i64") << 32
+    own = own | (site << at.THREAD_BITS).to("i64") | thread.to("i64")
+    for place, word in enumerate((_by(f, state, thread, warp + agent, site), own), start=_FIRST_READS):
         _mark(f, _row(f, state, slot * _TABLES_OF_SLOT + place), cells, word)
     put(f, state, at.TENSOR_SLOT_COUNT, f.larger(field(f, state, at.TENSOR_SLOT_COUNT), slot + 1))
 
