@@ -227,14 +227,16 @@ def _emit_map(trace: Trace, tensor: Tensor, made: Boxes, word: str) -> Value:
 
 
 def map_operands(trace: Trace, tensor: Tensor, made: Boxes) -> tuple[Value, list[Value]]:
-    """The base, and the extents and byte strides of all dimensions, checked as far as they are known."""
+    """The base, and the extents and byte strides of all dimensions, checked as far as they are known. A tensor that a
+    map is changed to may have narrower elements than the one it was made of: bytes of two, for example."""
     pointer, layout = tensor.pointer, tensor.layout
+    unit = 8 * made.element_bytes // pointer.dtype.width
     _check_base(trace, tensor)
     extents = [at_path(layout.shape, path) for path in made.dimensions]
     for path, _ in made.joined:
         extents[0] = extents[0] * at_path(layout.shape, path)
-    extents[0] = extents[0] // made.unit
-    strides = [at_path(layout.stride, path) * made.element_bytes // made.unit for path in made.dimensions[1:]]
+    extents[0] = extents[0] // unit
+    strides = [at_path(layout.stride, path) * made.element_bytes // unit for path in made.dimensions[1:]]
     for path, step in zip(made.dimensions[1:], strides, strict=True):
         _check_stride(trace, step, path, tensor)
     return pointer.ir_value(), [_number(trace, number) for number in (*extents, *strides)]

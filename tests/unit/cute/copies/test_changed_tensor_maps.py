@@ -12,6 +12,7 @@ from triptych import cute
 from triptych.compat.mlir_builders.dialects import nvvm
 from triptych.cute.nvgpu import cpasync
 from triptych.cute.runtime import from_dlpack
+from triptych.cute.tracing.errors import CopyMemoryError
 from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
 from triptych.utils import TensorMapManager, TensorMapUpdateMode
@@ -65,7 +66,7 @@ def load_of_another(
         out[i, lane] = shared[i, lane]
 
 
-def check_a_changed_map(mode: TensorMapUpdateMode, by_builder: bool) -> None:
+def check_a_changed_map(mode: TensorMapUpdateMode, by_builder: bool, seen_as: type = np.float32) -> None:
     first, other = np.zeros((8, 32), np.float32), np.arange(12 * 48, dtype=np.float32).reshape(12, 48)
     maps, out = np.zeros(32, np.int64), np.zeros((8, 32), np.float32)
     aligned = maps[(-maps.ctypes.data // 8) % 16 :][:16]
@@ -75,7 +76,7 @@ def check_a_changed_map(mode: TensorMapUpdateMode, by_builder: bool) -> None:
         atom, coordinates = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), source, LAYOUT, TILE)
         load_of_another(atom, coordinates, another, memory, target, mode, by_builder).launch(grid=1, block=32)
 
-    arrays = [from_dlpack(array, assumed_align=16) for array in (first, other)]
+    arrays = [from_dlpack(array, assumed_align=16) for array in (first, other.view(seen_as))]
     run(*arrays, from_dlpack(aligned, assumed_align=64), out)
     expected = np.zeros((8, 32), np.float32)
     expected[:4, :16] = other[8:, 32:]
@@ -86,6 +87,13 @@ def check_a_changed_map(mode: TensorMapUpdateMode, by_builder: bool) -> None:
 @pytest.mark.parametrize("by_builder", [False, True])
 def test_a_changed_map_is_that_of_the_other_tensor(mode: TensorMapUpdateMode, by_builder: bool) -> None:
     check_a_changed_map(mode, by_builder)
+
+
+def test_a_map_of_other_elements_counts_its_own() -> None:
+    """As bytes of two numbers of four bits."""
+    check_a_changed_map(TensorMapUpdateMode.GMEM, by_builder=False, seen_as=np.int16)
+    with pytest.raises(CopyMemoryError, match="keeps the size of its elements"):
+        check_a_changed_map(TensorMapUpdateMode.GMEM, by_builder=False, seen_as=np.float64)
 
 
 def test_one_lane_changes_a_map_and_the_bytes_of_a_box_are_those_that_its_map_says() -> None:

@@ -260,3 +260,10 @@ def _require_alike(atom: TmaAtom, tensor: Tensor) -> None:
             found=f"{tensor}",
             expected=f"modes as in the shape {shape} that the atom was made of",
         )
+    if 8 * atom.boxes.element_bytes % tensor.pointer.dtype.width:
+        raise CopyMemoryError(
+            "a tensor map keeps the size of its elements",
+            span=place(),
+            found=f"{tensor}",
+            expected=f"elements of {8 * atom.boxes.element_bytes} bits, or some that make up so many",
+        )
