@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.passes.running import checked
 from triptych.targets.nvptx.passes.merge_traps import merge_traps
 
@@ -146,20 +148,28 @@ def test_calls_of_addresses_have_no_name() -> None:
     )
 
 
-def test_kernels_with_products_of_warpgroups_call_nothing() -> None:
-    """The assembler would wait for each product."""
-    product = """
+PRODUCT = """
     %one = llvm.mlir.constant(1 : i32) : i32
     %d = llvm.alloca %one x f32 : (i32) -> !llvm.ptr
     %s = llvm.mlir.zero : !llvm.ptr<3>
     "tile.wgmma"(%d, %s, %s, %go) {instruction = "x", tiles = 0, d = 0, a = 0, b = 0, a_operand = 0, b_operand = 0}
       : (!llvm.ptr, !llvm.ptr<3>, !llvm.ptr<3>, i1) -> ()
     """
+REGISTERS = """
+    %count = llvm.mlir.constant(40 : i32) : i32
+    llvm.call_intrinsic "llvm.nvvm.setmaxnreg.dec.sync.aligned.u32"(%count) : (i32) -> ()
+    """
+
+
+@pytest.mark.parametrize("more", [PRODUCT, REGISTERS])
+def test_kernels_with_products_or_registers_of_warpgroups_call_nothing(more: str) -> None:
+    """The assembler would wait for each product, and ignore how many registers a warpgroup has."""
     checked(
-        program(fail("a", "@one", 1), fail("b", "@two", 2), more=product),
+        program(fail("a", "@one", 1), fail("b", "@two", 2), more=more),
         merge_traps,
         """
-        # CHECK-NOT: llvm.call
+        # CHECK: llvm.func @k
+        # CHECK-NOT: llvm.call @
         # CHECK: llvm.br ^bb5
         # CHECK: llvm.br ^bb5
         # CHECK: llvm.intr.trap

@@ -21,7 +21,7 @@ from triptych.targets.nvptx.passes.inline_ptx import INLINE, check_inline_ptx, s
 from triptych.targets.nvptx.passes.launch_bounds import assume_nonnegative, bound_launches, mark_extents
 from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import (
     RULES,
-    lower_mbarrier_and_tma,
+    copying,
     pass_tensor_maps,
     take_tensor_maps,
 )
@@ -126,7 +126,7 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec(
             "lower-mbarrier-and-tma",
             "TMA copies and mbarriers are intrinsics, or inline PTX.",
-            lower_mbarrier_and_tma,
+            copying(architecture),
             frozenset(RULES),
         ),
         PassSpec(

@@ -9,6 +9,7 @@ nothing is known of what the intrinsic does to memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
@@ -36,6 +37,7 @@ from triptych.kernel_ir.dialects.tile import (
     TMA_STORE,
 )
 from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.targets.nvptx.description.architectures import Architecture
 
 
 # NVVM intrinsics and inline PTX that the rules of passes build.
@@ -66,9 +68,11 @@ def inline_ptx(
 # TMA copies and their tensor maps as inline PTX, a part of pass `lower-mbarrier-and-tma`.
 #
 # A map is 128 bytes at a generic address. Addresses of shared memory have 32 bits; those of the block itself are also
-# addresses of its cluster, so that the form for clusters serves loads of both kinds, and of every version of PTX.
+# addresses of its cluster, so that the form for clusters serves loads of both kinds, and of every version of PTX. For
+# sm_120 the assembler makes a call of it, for which it ignores `setmaxnreg`: there a load into the block says so.
 # copies ---------------------------------------------------------------------------------------------------------------
-_LOAD = "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+_LOAD = "cp.async.bulk.tensor.{rank}d.shared::{scope}.global.mbarrier::complete_tx::bytes"
+_OWN_SINCE = 120
 _STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group"
 _REDUCE = "cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{kind}.bulk_group"
 _PREFETCH = "cp.async.bulk.prefetch.tensor.{rank}d.L2.global"
@@ -115,14 +119,15 @@ class _Copy:
         return f"${len(self._operands) - 1}"
 
 
-def _load(op: Replacement) -> list[Value]:
+def _load(op: Replacement, generation: int = 0) -> list[Value]:
     tensor_map, shared, barrier, blocks, *coordinates = op.operands
-    pair = CTA_PAIR in op.operation.attributes
-    copy = _Copy(op, _LOAD.format(rank=len(coordinates)))
+    pair, multicast = CTA_PAIR in op.operation.attributes, bool(op.operation.attributes["multicast"].value)
+    is_own = generation >= _OWN_SINCE and not pair and not multicast
+    copy = _Copy(op, _LOAD.format(rank=len(coordinates), scope="cta" if is_own else "cluster"))
     copy.address(shared)
     copy.box(tensor_map, coordinates)
     copy.address(_at_first_of_pair(op, barrier) if pair else barrier)
-    if bool(op.operation.attributes["multicast"].value):
+    if multicast:
         copy.option(".multicast::cluster", op.value("arith.trunci", (blocks,), "i16"), "h")
     if pair:
         copy.word(".cta_group::2")
@@ -345,9 +350,14 @@ RULES: dict[str, Rule] = {
 }
 
 
-def lower_mbarrier_and_tma(module: Module) -> None:
-    """Replace all of them, found in one walk."""
-    replace_each(operations_named(module, *RULES), lambda op: RULES[op.operation.name](op))
+def copying(architecture: Architecture) -> Callable[[Module], None]:
+    """The pass for one architecture: it replaces all of them, found in one walk."""
+    rules: dict[str, Rule] = {**RULES, TMA_LOAD: partial(_load, generation=architecture.generation)}
+
+    def lower_mbarrier_and_tma(module: Module) -> None:
+        replace_each(operations_named(module, *rules), lambda op: rules[op.operation.name](op))
+
+    return lower_mbarrier_and_tma
 
 
 # Passes `take-tensor-maps`, `pass-tensor-maps`: kernels receive tensor maps themselves, not pointers to them.

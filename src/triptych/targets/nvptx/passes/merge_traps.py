@@ -3,8 +3,9 @@
 A call needs five arguments in their places; a check only has to bring what is its own, the message and the line.
 Addresses of texts are read from constant memory: as numbers in the code they would take twice as many instructions.
 
-In a kernel with WGMMA they end in a trap, without a message: wherever it stands, a call of a function
-that the assembler does not see makes it wait for every single product.
+In a kernel with WGMMA, or whose warpgroups pass registers to one another, they end in a trap, without a message:
+wherever it stands, a call of a function that the assembler does not see makes it wait for every single product, and
+ignore `setmaxnreg`.
 """
 
 from __future__ import annotations
@@ -22,21 +23,29 @@ from triptych.targets.nvptx.analysis.kernels import kernels
 
 CALLS = frozenset({"llvm.call"})
 _FAIL = "__assertfail"
+_INTRINSIC = "llvm.call_intrinsic"
+_PASSES_REGISTERS = "llvm.nvvm.setmaxnreg."
 _CONSTANT_MEMORY = 4
 
 
 def merge_traps(module: Module) -> None:
     """Let every failing check jump to a block at the end of its kernel that makes the call."""
     for function in kernels(module, "llvm.func"):
-        found = operations_named(function, *CALLS, *WGMMA_STEPS)
+        found = operations_named(function, *CALLS, *WGMMA_STEPS, _INTRINSIC)
         calls = [call for call in found if "callee" in call.attributes]
         failing = [call for call in calls if callee(call) == _FAIL]
-        if any(WGMMA_STEPS.get(operation.name) is WgmmaStep.BEGIN for operation in found) and failing:
+        if failing and any(map(_forbids_calls, found)):
             _stop(function, failing)
         elif failing:
             for call in failing:
                 _read_addresses(call)
             _share(function, failing)
+
+
+def _forbids_calls(operation: Operation) -> bool:
+    if operation.name == _INTRINSIC:
+        return bool(operation.attributes["intrin"].value.startswith(_PASSES_REGISTERS))
+    return WGMMA_STEPS.get(operation.name) is WgmmaStep.BEGIN
 
 
 def _stop(function: Operation, calls: list[Operation]) -> None:

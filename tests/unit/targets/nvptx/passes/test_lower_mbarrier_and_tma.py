@@ -191,6 +191,15 @@ def test_forms(operation: str) -> None:
         assert written in found, found
 
 
+def test_loads_into_the_block_keep_registers_that_warpgroups_pass_on_sm_120() -> None:
+    """A load that may go to another block is a call there, for which the assembler ignores `setmaxnreg`."""
+    one, many, *_ = [line for line, _ in FORMS["tile.tma_load"]]
+    registers = [line for line, _ in FORMS["simt.set_registers"]]
+    made = compiled("\n".join([one, *registers]), "sm_120a")
+    assert f"cp.async.bulk.tensor.2d.{LOADED.replace('cluster', 'cta')} [R]" in plain(made.views["ptx"]())
+    assert f"cp.async.bulk.tensor.2d.{LOADED}.multicast" in plain(compiled(many, "sm_120a").views["ptx"]())
+
+
 @pytest.mark.parametrize("architecture", ["sm_100a", "sm_120a"])
 def test_newer_gpus_have_them_too(architecture: str) -> None:
     """Registers are changed in a kernel of its own: what is a call on one of them would have them stay."""
