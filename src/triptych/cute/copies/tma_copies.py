@@ -46,16 +46,14 @@ def emit_tma_load(
             expected="a pointer to eight bytes of shared memory",
             instead="tma_bar_ptr=pipeline.producer_get_barrier(state)",
         )
-    if pair and not multicast:
-        operands = replace(operands, blocks=None)  # programs give a mask whether or not a pair has others to copy for
-    given = operands.blocks is not None
-    is_none = isinstance(operands.blocks, int) and operands.blocks == 0
-    if multicast != given and not (is_none and not multicast):
+    if not multicast and not (isinstance(operands.blocks, int) and operands.blocks.bit_count() > 1):
+        operands = replace(operands, blocks=None)  # programs give masks to both loads if either has other blocks
+    if multicast != (operands.blocks is not None):
         raise BoxCopyError(
             f"{atom} copies into {'several blocks' if multicast else 'its own block'}",
             span=place(),
             found="mcast_mask=..." if operands.blocks is not None else "no mcast_mask",
-            expected="a mask of blocks for CopyBulkTensorTileG2SMulticastOp, and none for CopyBulkTensorTileG2SOp",
+            expected="a mask of blocks for CopyBulkTensorTileG2SMulticastOp; CopyBulkTensorTileG2SOp uses none",
             instead="cute.make_layout_image_mask(cluster_layout, block_in_cluster, mode=...)",
         )
     trace = tracing()

@@ -245,13 +245,24 @@ def test_reductions_of_types_that_memory_does_not_join() -> None:
     ("op", "align", "keywords", "message"),
     [
         (cpasync.CopyBulkTensorTileG2SOp(), 128, {}, "an mbarrier"),
-        (cpasync.CopyBulkTensorTileG2SOp(), 128, {"mcast_mask": 1}, "into its own block"),
+        (cpasync.CopyBulkTensorTileG2SOp(), 128, {"mcast_mask": 3}, "into its own block"),
         (cpasync.CopyBulkTensorTileG2SMulticastOp(), 128, {}, "into several blocks"),
         (cpasync.CopyBulkTensorTileG2SOp(), 64, {}, "aligned to 128 bytes"),
     ],
 )
 def test_loads_that_lack_something(op: Any, align: int, keywords: dict[str, Any], message: str) -> None:
-    with_barrier = "mbarrier" not in message
+    with pytest.raises(BoxCopyError, match=message):
+        load_nothing(op, align, keywords, with_barrier="mbarrier" not in message)
+
+
+@pytest.mark.parametrize("mask", [0, 1, None])
+def test_a_load_into_its_own_block_may_have_a_mask(mask: int | None) -> None:
+    """Programs give one to the loads of both operands if either is for several blocks; None: by a number of a run."""
+    load_nothing(cpasync.CopyBulkTensorTileG2SOp(), 128, {"mcast_mask": mask}, with_barrier=True)
+
+
+def load_nothing(op: Any, align: int, keywords: dict[str, Any], *, with_barrier: bool) -> None:
+    """Compile a load, and launch no block of it."""
 
     @tt.kernel
     def load(atom: cute.CopyAtom, tensor: cute.Tensor) -> None:
@@ -259,12 +270,13 @@ def test_loads_that_lack_something(op: Any, align: int, keywords: dict[str, Any]
         barrier = allocator.allocate_array(tt.Int64, 1)
         shared = allocator.allocate_tensor(tt.Float16, ROWS, align)
         here, there = parted(atom, tensor, shared, (8, 64))
-        cute.copy(atom, there, here, tma_bar_ptr=barrier if with_barrier else None, **keywords)
+        number: Any = cute.arch.block_idx()[0]
+        given = {name: number if value is None else value for name, value in keywords.items()}
+        cute.copy(atom, there, here, tma_bar_ptr=barrier if with_barrier else None, **given)
 
     @tt.jit
     def launch(address: tt.Int64) -> None:
         pointer = cute.make_ptr(tt.Float16, address, cute.AddressSpace.gmem, assumed_align=16)
         load(*cpasync.make_tiled_tma_atom(op, cute.make_tensor(pointer, ROWS), ROWS, (8, 64))).launch(grid=0, block=32)
 
-    with pytest.raises(BoxCopyError, match=message):
-        launch(0)
+    launch(0)
