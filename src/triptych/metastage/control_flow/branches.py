@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from triptych.hooks import DEAD, RETURN_VALUE, UNDEFINED, Get, Names, Set, Thunk
+from triptych.ir.handles import Value
+from triptych.kernel_ir.dialects.kernel_operations import owner_op
 from triptych.metastage.control_flow.join_errors import branch_mismatch
 from triptych.metastage.control_flow.join_plans import (
     MismatchError,
@@ -65,6 +67,40 @@ class ScfIf:
         return list(final.results)
 
 
+class SharedParts:
+    """Where shared memory that the sides of a branch allocate begins: at one place if a block only ever takes one.
+
+    That is so where the condition is made of constants and of numbers of the block: it is the same for every thread,
+    and every time that a loop comes here. Elsewhere the second side begins behind the first.
+    """
+
+    def __init__(self, trace: Trace, test: Boolean) -> None:
+        kernel = trace.kernel
+        merges = kernel is not None and kernel.merges_branches and _is_of_block(test.ir_value())
+        self._kernel = kernel if merges else None
+        self._begin = self._end = 0 if kernel is None else kernel.shared_end
+
+    def begin_side(self) -> None:
+        if self._kernel is not None:
+            self._end, self._kernel.shared_end = max(self._end, self._kernel.shared_end), self._begin
+
+    def join(self) -> None:
+        if self._kernel is not None:
+            self._kernel.shared_end = max(self._end, self._kernel.shared_end)
+
+
+_OF_BLOCK = ("gpu.func", "gpu.block_id", "gpu.grid_dim", "gpu.block_dim")
+
+
+def _is_of_block(value: Value) -> bool:
+    """Whether a number follows from arguments of the kernel and the place of the block; `and` and `or` are branches."""
+    made = owner_op(value)
+    if made.name == "scf.if":
+        ends = [list(region.blocks[0].operations)[-1] for region in made.regions]
+        return all(map(_is_of_block, [*made.operands, *(yielded for end in ends for yielded in end.operands)]))
+    return made.name in _OF_BLOCK or (made.name.startswith("arith.") and all(map(_is_of_block, made.operands)))
+
+
 def two_sided(
     trace: Trace,
     test: Boolean,
@@ -82,13 +118,16 @@ def two_sided(
     regions: list[Region] = []
     reached: list[tuple[tuple[Any, ...], list[Any], Any]] = []
     attributes = LoopCarriedAttributes(names, starts[0], Finding.TAKEN_UP)
+    parts = SharedParts(trace, test)
     for block, side, start in zip(form.open(trace, test), sides, starts, strict=True):
         set_(start)
+        parts.begin_side()
         with trace.inside(block, "branch", attributes) as region:
             result = side()
             reached.append((get(), list(attributes.found_values()), result))
         attributes.restore()
         regions.append(region)
+    parts.join()
     before = attributes.found_before()
     ends = [(*variables, *found, *before[len(found) :], result) for variables, found, result in reached]
     with trace.readable(regions):

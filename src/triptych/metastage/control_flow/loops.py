@@ -101,7 +101,9 @@ def _undo(trace: Trace) -> Callable[[], None]:
     """What puts a trace back to where it is now."""
     printed, unlaunched, kernel = trace.repetition.output.length, len(trace.unlaunched), trace.kernel
     merged = len(trace.merged)
-    shared = (len(kernel.shared), kernel.reserved_barriers, kernel.divides_itself) if kernel is not None else None
+    shared = None
+    if kernel is not None:
+        shared = (len(kernel.shared), kernel.shared_end, kernel.reserved_barriers, kernel.divides_itself)
 
     def undo() -> None:
         trace.repetition.output.forget(printed)
@@ -110,7 +112,7 @@ def _undo(trace: Trace) -> Callable[[], None]:
             trace.merged.popitem()
         if kernel is not None and shared is not None:
             del kernel.shared[shared[0] :]
-            kernel.reserved_barriers, kernel.divides_itself = shared[1:]
+            kernel.shared_end, kernel.reserved_barriers, kernel.divides_itself = shared[1:]
 
     return undo
 

@@ -126,9 +126,9 @@ class LaunchKeywords(TypedDict, total=False):
     launch_completion_event_flags: Any
     programmatic_event_flags: Any
     programmatic_event_trigger_at_block_start: Any
+    smem_merge_branch_allocs: bool
     # no result depends on the rest
     fallback_cluster: Any
-    smem_merge_branch_allocs: Any
 
 
 _KNOWN = ("grid", "block", *LaunchKeywords.__annotations__)
@@ -143,6 +143,8 @@ class LaunchOptions:
     """Bytes of shared memory; None: as many as the kernel allocates."""
     stream: Any
     """None: the one of the call."""
+    smem_merge_branch_allocs: bool
+    """Whether the sides of a branch that a block takes one of have the same shared memory."""
     cooperative: bool
     use_pdl: bool
     """Whether the kernel may begin before the one in front of it has ended (programmatic dependent launch)."""
@@ -168,6 +170,7 @@ class LaunchOptions:
             cluster=_cluster(keywords.get("cluster")),
             smem=keywords.get("smem"),
             stream=keywords.get("stream"),
+            smem_merge_branch_allocs=bool(keywords.get("smem_merge_branch_allocs", False)),
             cooperative=bool(keywords.get("cooperative", False)),
             use_pdl=bool(keywords.get("use_pdl", False)),
             events=events,

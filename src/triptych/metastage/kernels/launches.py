@@ -207,7 +207,7 @@ class KernelLaunch:
         if trace.instrumentation.stops:
             check_break_place(sites)
         if checkers():
-            parts = [(part.what, part.offset, part.size, part.span) for part in kernel.shared]
+            parts = [(part.what, part.offset, part.size, part.span) for part in kernel.apart()]
             name_parts(kernel.function, trace.builder, parts)
         _verify(kernel)
         return kernel
@@ -284,7 +284,7 @@ def _new_kernel(
     if options.cluster != (1, 1, 1):
         attributes[CLUSTER_ATTRIBUTE] = builder.attribute(f"array<i32: {', '.join(map(str, options.cluster))}>")
     unique, function, entry = trace.device.kernel(symbol(name), types, attributes, location)
-    return KernelBody(unique, function, shape.block, options.cluster), entry
+    return KernelBody(unique, function, shape.block, options.cluster, options.smem_merge_branch_allocs), entry
 
 
 def _mark_arguments(trace: Trace, kernel: KernelBody, marks: list[str]) -> None:

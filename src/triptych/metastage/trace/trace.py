@@ -133,6 +133,10 @@ class SharedPart:
     def end(self) -> int:
         return self.offset + self.size
 
+    def overlaps(self, other: SharedPart) -> bool:
+        """Whether another part has bytes of this one."""
+        return other is not self and self.offset < other.end and other.offset < self.end
+
     def name_of(self, offset: int, size: int) -> str:
         """What a program calls an object of `size` bytes at an offset of shared memory."""
         for name, start, length in self.members:
@@ -153,8 +157,12 @@ class KernelBody:
     """Threads of a block, in three dimensions: ints where they are known while tracing."""
     cluster: tuple[int, int, int]
     """Blocks of a cluster."""
+    merges_branches: bool = False
+    """Whether the two sides of a branch, of which a block takes one, may have the same shared memory."""
     region: Region | None = None
     shared: list[SharedPart] = field(default_factory=list)
+    shared_end: int = 0
+    """Where the next part of shared memory may begin."""
     divides_itself: bool = False
     """Whether the body takes all shared memory that the launch provides, and divides it."""
     reserved_barriers: int = 0
@@ -167,7 +175,7 @@ class KernelBody:
     @property
     def shared_bytes(self) -> int:
         """What a launch has to provide."""
-        return self.shared[-1].end if self.shared else 0
+        return max((part.end for part in self.shared), default=0)
 
     def share(
         self,
@@ -178,13 +186,19 @@ class KernelBody:
         members: tuple[tuple[str, int, int], ...] = (),
     ) -> int:
         """The offset of a further part of shared memory."""
-        offset = -(-self.shared_bytes // alignment) * alignment
+        offset = -(-self.shared_end // alignment) * alignment
         self.shared.append(SharedPart(what, offset, size, span, members))
+        self.shared_end = offset + size
         return offset
 
+    def apart(self) -> list[SharedPart]:
+        """The parts that an address tells: all, unless branches are merged."""
+        return [part for part in self.shared if not any(part.overlaps(other) for other in self.shared)]
+
     def shared_name(self, offset: int, size: int) -> str | None:
-        """What the program calls an object of `size` bytes at an offset of shared memory, if it is known."""
-        return next((part.name_of(offset, size) for part in self.shared if part.offset <= offset < part.end), None)
+        """What the program calls an object of `size` bytes at an offset of shared memory, if it knows: the newest."""
+        found = (part for part in reversed(self.shared) if part.offset <= offset < part.end)
+        return next((part.name_of(offset, size) for part in found), None)
 
 
 @dataclass(frozen=True, slots=True)

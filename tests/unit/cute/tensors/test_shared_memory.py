@@ -176,3 +176,40 @@ def test_host_has_no_shared_memory() -> None:
 
     with pytest.raises(DeviceOnlyError, match="SmemAllocator exists only inside a kernel"):
         host()
+
+
+@tt.kernel
+def two_ways(values: cute.Tensor, out: cute.Tensor, bound: tt.Int32, way: tt.Constexpr[str]) -> None:
+    x, _, _ = cute.arch.thread_idx()
+    b, _, _ = cute.arch.block_idx()
+    common = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(64))
+    common[x] = 1.0
+    if (b == 0 and bound > 0) if way == "block" else x < 32:
+        first = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(64))
+        first[x] = values[x]
+        cute.arch.sync_warp()
+        out[b * 64 + x] = first[x ^ 1] + common[x]
+    else:
+        second = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(128))
+        second[x] = values[x]
+        cute.arch.sync_warp()
+        out[b * 64 + x] = second[x ^ 1] - common[x]
+    last = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(64))
+    last[x] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("way", "merged", "size"), [("block", True, 256), ("block", False, 320), ("thread", True, 320)]
+)
+def test_sides_of_which_a_block_takes_one_share_their_memory_if_asked(way: str, merged: bool, size: int) -> None:
+    values, out = np.arange(64, dtype=np.float32), np.zeros(128, np.float32)
+
+    @tt.jit
+    def launched(values: cute.Tensor, out: cute.Tensor, bound: tt.Int32) -> None:
+        two_ways(values, out, bound, way).launch(grid=2, block=64, smem_merge_branch_allocs=merged)
+
+    launched(values, out, 1)
+    swapped = values.reshape(-1, 2)[:, ::-1].ravel()
+    goes_first = np.arange(128) < 64 if way == "block" else np.arange(128) % 64 < 32
+    assert np.array_equal(out, np.tile(swapped, 2) + np.where(goes_first, 1.0, -1.0))
+    assert f"dynamic_shared_memory_size %c{4 * size}_i32" in traced_ir(launched, values, out, 1)
