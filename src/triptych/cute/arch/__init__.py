@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from triptych.cute.arch import (
+    accesses,
     async_copies,
     atomics,
     barriers,
@@ -17,6 +18,7 @@ from triptych.cute.arch import (
     tensor_memory,
     warp,
 )
+from triptych.cute.arch.accesses import *
 from triptych.cute.arch.async_copies import *
 from triptych.cute.arch.atomics import *
 from triptych.cute.arch.barriers import *
@@ -40,6 +42,7 @@ FULL_MASK: int
 """A mask with a bit for each of them."""
 
 __all__ = ["FULL_MASK", "WARP_SIZE", "inline_ptx", "prmt"]
+__all__ += accesses.__all__
 __all__ += async_copies.__all__
 __all__ += atomics.__all__
 __all__ += barriers.__all__

@@ -1,0 +1,166 @@
+"""Public CuTe DSL programs for Blackwell, unchanged: which pass their own check on the CPU, which become cubins.
+
+    python -m benchmarks.blackwell_programs FOLDER [--only sm103] [--patience 600]
+
+FOLDER is `examples/python/CuTeDSL` of a checkout of CUTLASS. Each program runs twice on an empty store, in processes of
+their own: on the CPU, and for its architecture with `--compile-only`, which ends with a cubin by NVIDIA's assembler.
+Output: a row of a Markdown table for each as soon as it has ended, with the CPU seconds of the whole process, which
+also imports torch and computes the reference, and those that compiling took by the clock. Needs torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_ONCE = "--warmup_iterations 0 --iterations 1"
+_DENSE = f"--mnkl 256,256,512,1 --ab_dtype Float16 --c_dtype Float16 --acc_dtype Float32 {_ONCE}"
+_SCALED = f"--mnkl 256,256,512,1 --sf_dtype Float8E4M3FN --sf_vec_size 16 --c_dtype Float16 {_ONCE}"
+_FOUR_BITS = f"--ab_dtype Float4E2M1FN {_SCALED}"
+_PAIRED = "--mma_tiler_mn 256,128 --cluster_shape_mn 2,1"
+_LONG = f"--ab_dtype Float4E2M1FN --sf_dtype Float8E4M3FN --sf_vec_size 16 --c_dtype Float16 {_ONCE}"
+_GROUPS = "--num_groups 2 --problem_sizes_mnkl (128,128,768,1),(256,128,768,1)"
+_BLOCKWISE = f"--mnkl 256,256,512,2 {_ONCE}"
+_GEFORCE = f"--mnkl 256,256,512,1 {_ONCE}"
+_MOE = "--tokens 64 --experts 2 --hidden 128 --intermediate 128"
+_FMHA = f"--q_shape 1,128,1,128 --k_shape 1,128,1,128 {_ONCE}"
+_MIXED = f"--mnkl 256,256,512,1 {_ONCE}"
+_KERNEL, _TUTORIAL = "cute/blackwell/kernel", "cute/blackwell/tutorial/tutorial_gemm"
+_SM120 = "cute/blackwell_geforce/kernel"
+PROGRAMS: dict[str, str] = {
+    **{f"{_TUTORIAL}/fp16_gemm_{n}.py": "--mnk 512,512,256" for n in ("0", "1", "2", "3", "3_1", "4", "5", "6")},
+    "dsl_tutorials/fp16_gemm_4_iket.py": "--mnk 512,512,256",
+    "cute/notebooks/tour_to_sol_gemm.ipynb": "",
+    **{f"{_TUTORIAL}/nvfp4_gemm_{n}.py": "" for n in "01"},
+    **{
+        f"{_KERNEL}/dense_gemm/dense_gemm{name}.py": _DENSE
+        for name in ("", "_software_pipeline", "_persistent", "_persistent_prefetch", "_persistent_dynamic")
+    },
+    f"{_KERNEL}/dense_gemm/dense_gemm_alpha_beta_persistent.py": f"--mnkl 256,256,512,1 {_ONCE}",
+    **{f"cute/blackwell/efc/{name}custom_epilogue_dense_gemm.py": "" for name in ("", "synthetic_", "activation_")},
+    f"{_SM120}/dense_gemm/dense_gemm.py": _GEFORCE,
+    f"{_SM120}/blockscaled_gemm/dense_blockscaled_gemm_persistent_cooperative.py": _GEFORCE,
+    f"{_SM120}/blockscaled_gemm/dense_blockscaled_gemm_persistent_pingpong.py": _GEFORCE,
+    f"{_SM120}/blockscaled_gemm/blockscaled_gemm_dispatch.py": "",
+    f"{_KERNEL}/blockscaled_gemm/dense_blockscaled_gemm_persistent.py": f"--a_dtype Float4E2M1FN "
+    f"--b_dtype Float4E2M1FN {_SCALED} {_PAIRED}",
+    f"{_KERNEL}/blockscaled_gemm/dense_blockscaled_gemm_persistent_prefetch.py": f"{_FOUR_BITS} {_PAIRED}",
+    f"{_KERNEL}/blockscaled_gemm/dense_blockscaled_gemm_persistent_amax.py": f"{_FOUR_BITS} {_PAIRED}",
+    f"{_KERNEL}/blockscaled_gemm/sm103_dense_blockscaled_gemm_persistent.py": f"--mnkl 256,256,768,1 {_LONG} {_PAIRED}",
+    f"{_KERNEL}/blockscaled_grouped_gemm/grouped_blockscaled_gemm.py": f"{_GROUPS} {_LONG} "
+    "--mma_tiler_mn 128,128 --cluster_shape_mn 1,1",
+    f"{_KERNEL}/blockscaled_grouped_gemm/sm103_grouped_blockscaled_gemm.py": f"{_GROUPS} {_LONG} "
+    "--mma_tiler_mn 128,128 --cluster_shape_mn 1,1",
+    f"{_KERNEL}/grouped_gemm/grouped_gemm.py": f"{_GROUPS} --ab_dtype Float16 --c_dtype Float16 {_ONCE} "
+    "--mma_tiler_mn 128,128 --cluster_shape_mn 1,1",
+    **{
+        f"{_KERNEL}/blockwise_gemm/{name}_gemm.py": _BLOCKWISE
+        for name in ("blockwise", "contiguous_grouped", "masked_grouped")
+    },
+    **{f"{_KERNEL}/moe/torch_{name}_mm.py": _MOE for name in ("grouped", "scaled_grouped")},
+    f"{_KERNEL}/attention/fmha/fmha.py": _FMHA,
+    f"{_KERNEL}/attention/fmha/fmha_bwd.py": f"--s_q 128 --s_k 128 --d 128 --h_q 1 --h_k 1 --b 1 {_ONCE}",
+    **{
+        f"{_KERNEL}/attention/mla/mla_decode_{name}.py": f"--batch_size 1 --seq_len_k 128 --page_size 128 {_ONCE}"
+        for name in ("fp16", "fp8")
+    },
+    f"{_KERNEL}/attention/mamba2_ssd/mamba2_ssd.py": f"--gbehcdln 1,1,1,1,1,64,128,128 {_ONCE}",
+    f"{_KERNEL}/attention/mixed_input_fmha/mixed_input_fmha_decode.py": f"--batches 1 --seqlen 256 {_ONCE}",
+    **{
+        f"{_KERNEL}/attention/mixed_input_fmha/mixed_input_fmha_prefill_d{d}.py": f"--q_shape 1,128,1,{d} "
+        f"--k_shape 1,128,1,{d} {_ONCE}"
+        for d in (256, 512)
+    },
+    **{
+        f"{_KERNEL}/mixed_input_gemm/{name}.py": _MIXED
+        for name in ("mixed_input_gemm", "grouped_mixed_input_gemm", "grouped_mixed_input_gemm_acc_scale")
+    },
+    **{
+        f"{_KERNEL}/distributed/distributed_{name}_blackwell.py": "--mnkl 256,256,512,1"
+        for name in (
+            *("all_gather_gemm", "gemm_all_reduce", "gemm_all_reduce_lamport", "gemm_all_reduce_ldxstmc"),
+            *("gemm_blockscaled_all_reduce_ldmcxstmc", "gemm_reduce_scatter"),
+        )
+    },
+    **{
+        f"cute_ext/blackwell/dense_{name}.py": ""
+        for name in ("gemm", "gemm_2sm", "gemm_cute_pipeline", "gemm_ptr_array", "block_scaled_gemm")
+    },
+}
+_COMPILED = re.compile(r"compiled \d+ functions? in ([\d.]+) s")
+_ERROR = re.compile(r"^.*(?:\[TT\d{4}\]|Error\b).*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process: why it failed, if it did, its CPU seconds, and those of compiling by the clock."""
+
+    error: str
+    seconds: float
+    compiling: float
+
+    def cell(self) -> str:
+        """Its part of a row."""
+        return self.error or f"yes, {self.seconds:.0f} ({self.compiling:.1f})"
+
+
+def architecture(program: str) -> str:
+    """The GPU that a program is for."""
+    return "sm_120a" if program.startswith(_SM120) else "sm_103a" if "sm103" in program else "sm_100a"
+
+
+def run(program: Path, options: Sequence[str], arguments: Sequence[str], patience: float) -> Run:
+    """Run a program, in its folder, as a user would."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as store:
+        environment = os.environ | {"TRIPTYCH_CACHE_DIR": store}
+        command = [sys.executable, "-m", "triptych", "run", *options, program.name, *arguments]
+        try:
+            made = subprocess.run(
+                command,
+                cwd=program.parent,
+                env=environment,
+                timeout=patience,
+                check=False,
+                capture_output=True,
+                text=True,
+            )
+        except subprocess.TimeoutExpired:
+            return Run(f"not finished after {patience:.0f} s", patience, 0.0)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    text = made.stdout + made.stderr
+    compiling = sum(float(found) for found in _COMPILED.findall(text))
+    errors = _ERROR.findall(text) if made.returncode else []
+    failed = (errors[-1] if errors else f"status {made.returncode}") if made.returncode else ""
+    return Run(failed.strip().replace("|", "/")[:160], seconds, compiling)
+
+
+def main() -> None:
+    """A row for each program."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="", help="programs whose path has this in it")
+    parser.add_argument("--patience", type=float, default=600, help="seconds for each process")
+    given = parser.parse_args()
+    print("| program | arguments | CPU: CPU seconds (compiling) | architecture | cubin: CPU seconds (compiling) |")
+    print("|---|---|---|---|---|", flush=True)
+    for name, text in PROGRAMS.items():
+        if given.only not in name:
+            continue
+        gpu, program, arguments = architecture(name), given.folder / name, text.split()
+        cells = [run(program, (), arguments, given.patience).cell()]
+        cells.append(run(program, ("--target", f"nvptx:{gpu}", "--compile-only"), arguments, given.patience).cell())
+        print(f"| `{name}` | `{text}` | {cells[0]} | {gpu} | {cells[1]} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
