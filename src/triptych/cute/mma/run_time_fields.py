@@ -17,7 +17,7 @@ from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.errors import UnsetFieldError
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import KernelBody, Trace, place
-from triptych.metastage.values.scalars import Boolean, Int32
+from triptych.metastage.values.scalars import Boolean, Int32, Numeric
 from triptych.support.dataclass import dataclass
 
 _TABLE = "fields of products"
@@ -31,20 +31,40 @@ class RunTimeField:
     """The field of `MmaOperands` that it becomes."""
     initial: bool | None = None
     """What it is before anybody has set it; None: a product before that is refused."""
-    is_address: bool = False
+    scale: type[Numeric] | None = None
+    """The type of the scales whose place it is."""
+
+    @property
+    def is_address(self) -> bool:
+        return self.scale is not None
 
     def number(self, field: object, value: object) -> Int32:
         """What a program gives, as what the variable holds."""
-        if not self.is_address:
+        if self.scale is None:
             return Boolean(value).to(Int32)
-        if isinstance(value, Pointer) and value.memspace is AddressSpace.tmem:
+        if isinstance(value, Pointer) and value.memspace is AddressSpace.tmem and value.dtype is self.scale:
             return Int32.of(value.ir_value(), tracing().region)
         raise OperandTypeError(
-            f"{field} is a place in tensor memory",
+            f"{field} is a place in tensor memory with scales of the operation's type",
             span=place(),
             found=str(value),
-            expected="a pointer to tensor memory",
+            expected=f"a pointer to {self.scale.__name__} in tensor memory",
             instead=f"tiled_mma.set({field}, scales[None, None, k].iterator)",
+        )
+
+    def not_given(self, field: object) -> UnsetFieldError:
+        """A product before anybody has set it."""
+        if self.is_address:
+            found, every = "an MMA with block scales", "scales[None, None, k].iterator) before each product"
+            instead = (
+                f"tiled_mma.set({field}, {every}, or pairs of operand and scales: cute.gemm(mma, d, [a, sfa], ...)"
+            )
+        else:
+            found = "an MMA that may accumulate into D or overwrite it"
+            instead = f"tiled_mma.set({field}, False) before the first product, and True after it"
+        message = f"nobody has said what {field} is"
+        return UnsetFieldError(
+            message, span=place(), found=found, expected="a call of `set` before it", instead=instead
         )
 
 
@@ -63,7 +83,7 @@ def set_field(owner: object, known: Fields, field: object, value: object) -> Non
     trace = tracing()
     if trace.kernel is not None:
         number = known[field].number(field, value)
-        _variable(trace, trace.kernel, owner, field, initial=known[field].initial or False)[0] = number
+        _variable(trace, trace.kernel, owner, field, known[field], known[field].initial or False)[0] = number
     elif isinstance(value, bool) and not known[field].is_address:
         trace.tables[_TABLE][id(owner), field, None] = (value, owner)
     else:
@@ -80,13 +100,13 @@ def get_field(owner: object, known: Fields, field: object) -> Any:
     _require(owner, known, field)
     trace = tracing()
     if trace.kernel is not None:
-        found = _variable(trace, trace.kernel, owner, field, initial=known[field].initial)[0]
+        found = _variable(trace, trace.kernel, owner, field, known[field], known[field].initial)[0]
         return found if known[field].is_address else found != 0
     if (owner_set := trace.tables[_TABLE].get((id(owner), field, None))) is not None:
         return Boolean(owner_set[0])
     if (initial := known[field].initial) is not None:
         return Boolean(initial)
-    raise _unset(field)
+    raise known[field].not_given(field)
 
 
 def _require(owner: object, known: Fields, field: object) -> None:
@@ -100,13 +120,15 @@ def _require(owner: object, known: Fields, field: object) -> None:
 
 
 # Any: a tensor of one number.
-def _variable(trace: Trace, kernel: KernelBody, owner: object, field: object, *, initial: bool | None) -> Any:
+def _variable(
+    trace: Trace, kernel: KernelBody, owner: object, field: object, known: RunTimeField, initial: bool | None
+) -> Any:
     table, key = trace.tables[_TABLE], (id(owner), field, id(kernel))
     if key not in table:
         given = table.get((id(owner), field, None))
         first = initial if given is None else given[0]
         if first is None:
-            raise _unset(field)
+            raise known.not_given(field)
         with _at_start(trace, kernel):
             memory = make_rmem_tensor(1, Int32)
             memory[0] = int(first)
@@ -124,13 +146,3 @@ def _at_start(trace: Trace, kernel: KernelBody) -> Iterator[None]:
         yield
     finally:
         trace.builder.insertion, trace.region = insertion, region
-
-
-def _unset(field: object) -> UnsetFieldError:
-    return UnsetFieldError(
-        f"nobody has said what {field} is",
-        span=place(),
-        found="an MMA that may accumulate into D or overwrite it",
-        expected="a call of `set` before it",
-        instead=f"tiled_mma.set({field}, False) before the first product, and True after it",
-    )

@@ -21,6 +21,8 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import Integer, device_function, tracing
 from triptych.kernel_ir.dialects.tensor_memory import COLUMNS, FEWEST_COLUMNS, LANE_SHIFT, elements_per_word
 from triptych.layout import cosize
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric
 
 _ALIGNMENT = 16
@@ -79,7 +81,16 @@ class TmemAllocator:
     @device_function
     def free(self, tmem_ptr: Pointer, num_columns: Integer = 0) -> None:
         """Give the columns back; the warps of a pair of CTAs wait for each other before."""
-        self._by_one_warp(lambda: self._free(tmem_ptr, num_columns or self._columns))
+        columns = num_columns or self._columns
+        if isinstance(columns, int) and columns == 0:
+            raise OperandTypeError(
+                "a TmemAllocator gives columns back that it has not taken",
+                span=place(),
+                found="`free` without `allocate`",
+                expected="columns that this object has taken, or how many another one has",
+                instead="`allocate(columns)` and `wait_for_alloc()` before they are used, or `free(ptr, columns)`",
+            )
+        self._by_one_warp(lambda: self._free(tmem_ptr, columns))
 
     def _free(self, place: Pointer, columns: Integer) -> None:
         barrier = self._dealloc_barrier

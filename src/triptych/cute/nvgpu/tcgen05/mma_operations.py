@@ -70,11 +70,6 @@ class Field(enum.Enum):
 
 
 _FIELDS: Fields = {Field.ACCUMULATE: RunTimeField("accumulate", initial=False)}
-_SCALED_FIELDS: Fields = {
-    **_FIELDS,
-    Field.SFA: RunTimeField("sfa_address", is_address=True),
-    Field.SFB: RunTimeField("sfb_address", is_address=True),
-}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,10 +105,16 @@ class UmmaOp(TypedMmaOp):
         return UnknownMatrixInstructionError(
             f"{type(self).__name__} has no such instruction",
             span=place(),
-            found=f"{a} * {b} with {d} sums on {self.shape_mnk} by {self.cta_group}",
+            found=f"{a} * {b} with {d} sums on {self.shape_mnk} by {self.cta_group}{self._given_scales()}",
             expected=f"factors of {' or '.join(kind.__name__ for kind in self.factors)}, M of {rows}, "
-            f"N a multiple of 16 up to 256 (of 8 for M 64), K of {depth}",
+            f"N a multiple of 16 up to 256 (of 8 for M 64), K of {depth}{self._possible_scales()}",
         )
+
+    def _given_scales(self) -> str:
+        return ""
+
+    def _possible_scales(self) -> str:
+        return ""
 
     @property
     def instruction(self) -> Umma:
@@ -250,10 +251,18 @@ class ScaledUmmaOp(UmmaOp):
         scale = SCALE_WORDS.get(self.sf_dtype, self.sf_dtype.__name__)
         return f"{self._shape_and_types()}.cta{self.cta_group.value}.{scale}x{self.sf_vec_size}"
 
+    def _given_scales(self) -> str:
+        return f", {self.sf_dtype.__name__} scales of {self.sf_vec_size} elements"
+
+    def _possible_scales(self) -> str:
+        """Those of the formats; a class has one or two of them."""
+        return "; scales of Float8E8M0FNU, or of Float8E4M3FN for 16 elements of four bits"
+
     @property
     def fields(self) -> Fields:
         """Whether a product is added to D, and where the scales are."""
-        return _SCALED_FIELDS
+        sfa, sfb = (RunTimeField(f"{name}_address", scale=self.sf_dtype) for name in ("sfa", "sfb"))
+        return {**_FIELDS, Field.SFA: sfa, Field.SFB: sfb}
 
     @property
     def scales(self) -> BlockScales:

@@ -79,7 +79,7 @@ class CoroutineKernel:
             queue.define()
         tensor_memory = None
         if contains(self._kernel, TENSOR_MEMORY_USES):
-            require_one_group(self._kernel)
+            require_one_group(self._kernel, frame.blocks)
             tensor_memory = frame.memory.allocate(code.type("i8"), TENSOR_BYTES * frame.blocks)
 
         asks_for_clusters = contains(self._kernel, frozenset({CLC_TRY_CANCEL}))

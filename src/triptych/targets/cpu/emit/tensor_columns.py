@@ -221,8 +221,8 @@ def require_nothing_left(
         code.operation("cf.assert", (code.negated(left),), attributes=attributes)
 
 
-def require_one_group(kernel: Operation) -> None:
-    """All operations of a kernel are of one CTA, or all of pairs."""
+def require_one_group(kernel: Operation, blocks: int) -> None:
+    """All operations of a kernel are of one CTA, or all of pairs, in clusters of so many blocks."""
     found = [(each, ctas) for each in walk(kernel) if (ctas := _ctas(each))]
     for operation, ctas in found:
         if ctas != found[0][1]:
@@ -232,6 +232,14 @@ def require_one_group(kernel: Operation) -> None:
                 found=f"{operation.name.partition('.')[2]} of {ctas} after {found[0][0].name.partition('.')[2]} "
                 f"of {found[0][1]}",
                 expected="one CtaGroup for all products, commits and allocations of tensor memory of a kernel",
+            )
+        if blocks % ctas:
+            raise LoweringError(
+                "operations of pairs of CTAs in a kernel whose clusters have no pairs",
+                span=place_of(operation),
+                found="a launch without clusters" if blocks == 1 else f"clusters of {blocks} blocks",
+                expected="clusters of an even number of blocks",
+                instead="launch(..., cluster=(2, 1, 1)), or CtaGroup.ONE",
             )
 
 
