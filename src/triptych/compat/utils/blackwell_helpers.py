@@ -36,7 +36,7 @@ from triptych.cute.nvgpu.warp import StMatrix8x8x16bOp
 from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
 from triptych.kernel_ir.dialects.tensor_memory import LANES, elements_per_word
 from triptych.kernel_ir.dialects.umma import DEPTH_BITS
-from triptych.layout import ComposedLayout, Layout, size, tiled_divide
+from triptych.layout import ComposedLayout, Layout, right_inverse, size, tiled_divide
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Float4E2M1FN, Float8E8M0FNU, Float32, Numeric, TFloat32
@@ -185,9 +185,10 @@ def make_smem_layout_b(
 def make_smem_layout_epi(
     epi_dtype: type[Numeric], epi_layout: LayoutEnum, epi_tile: Tile2, epi_stage: int
 ) -> ComposedLayout:
-    """The layout (M, N, stages) of results in shared memory."""
+    """The layout (M, N, stages) of results in shared memory, whose swizzle is one of rows and columns in a row."""
     rows, columns = (_extent(mode) for mode in epi_tile)
-    return _epilogue_layout(epi_dtype, epi_layout, (rows, columns), epi_stage)
+    of_rows, of_columns = (_extent(right_inverse(mode) if isinstance(mode, Layout) else mode) for mode in epi_tile)
+    return _epilogue_layout(epi_dtype, epi_layout, (of_rows, of_columns), epi_stage, (rows, columns, epi_stage))
 
 
 def _op(tiled_mma: TiledMma) -> UmmaOp:

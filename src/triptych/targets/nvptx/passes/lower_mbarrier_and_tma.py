@@ -200,11 +200,20 @@ def _try_cancel(op: Replacement) -> list[Value]:
 
 
 def _query(op: Replacement) -> list[Value]:
+    """Whether there is a cluster, and where it begins: of a refusal there is no index to be asked for."""
     response = op.value("llvm.load", op.operands, "i128", {"alignment": op.builder.integer("i64", 16)})
-    names = ["is_canceled", *(f"get_first_ctaid.{axis}" for axis in "xyz")]
-    kinds = ["i1", "i32", "i32", "i32"]
-    found = [intrinsic(op, f"{_CLC}.query_cancel.{n}", (response,), k) for n, k in zip(names, kinds, strict=True)]
-    return [value for value in found if value is not None]
+    given = intrinsic(op, f"{_CLC}.query_cancel.is_canceled", (response,), "i1")
+    assert given is not None, "it has a result"
+    return [given, *(_first_block(op, response, axis) for axis in "xyz")]
+
+
+def _first_block(op: Replacement, response: Value, axis: str) -> Value:
+    text = (
+        f"{{ .reg .pred %clc_given; {_CLC}.query_cancel.is_canceled.pred.b128 %clc_given, $1; mov.b32 $0, 0; "
+        f"@%clc_given {_CLC}.query_cancel.get_first_ctaid::{axis}.b32.b128 $0, $1; }}"
+    )
+    attributes = {"asm_string": op.builder.string(text), "constraints": op.builder.string("=&r,q")}
+    return op.value("llvm.inline_asm", (response,), "i32", attributes)
 
 
 TMA_RULES: dict[str, Rule] = {

@@ -132,7 +132,7 @@ FORMS: dict[str, list[tuple[str, str]]] = {
     "tile.clc_query": [
         (
             f'%g, %x, %y, %z = "tile.clc_query"(%s) : ({S}) -> (i1, i32, i32, i32)\n llvm.store %x, %s : i32, {S}',
-            "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 R, R;",
+            "@R clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 R, R;",
         )
     ],
     "simt.bulk_commit": [('"simt.bulk_commit"() : () -> ()', "cp.async.bulk.commit_group;")],

@@ -1,0 +1,1 @@
+"""Generated GEMMs of Blackwell, and what they must compute."""
