@@ -376,6 +376,7 @@ HOMES = {
     "cutlass.cute.arch.nvvm_wrappers": "triptych.cute.arch",
     "cutlass.cute.arch.smem": "triptych.cute.arch",
     "cutlass.cute.core": "triptych.cute",
+    "cutlass.cute.experimental.iket": "triptych.compat.utils.iket",
     "cutlass.cute.math": "triptych.cute.math",
     "cutlass.cute.nvgpu": "triptych.cute.nvgpu",
     "cutlass.cute.nvgpu.common": "triptych.cute.nvgpu",
@@ -414,6 +415,7 @@ NOT_HERE_YET = frozenset(
         "cutlass.base_dsl",
         "cutlass.base_dsl.arch",
         "cutlass.base_dsl.runtime",
+        "cutlass.cute.experimental",
         "cutlass.utils.mixed_input_helpers",
     }
 )
