@@ -56,6 +56,8 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:\{\s*)?(@!?U?P\w+\s+)?([
 _TARGET = re.compile(r"`\((\.L\w+)\)")
 _JUMPS = frozenset({"BRA", "CALL", "JMP"})
 _ENDS = frozenset({"EXIT", "RET"})
+_UNIFORM_BRANCH = "BRA.U"
+"""Its condition is an operand, not a predicate before it."""
 _PADDING = "NOP"
 
 
@@ -121,7 +123,8 @@ def _parsed(lines: list[str]) -> tuple[list[_Instruction], dict[str, int]]:
             labels[label[1]] = len(instructions)
         elif instruction is not None and instruction[2] != _PADDING:
             target = _TARGET.search(instruction[3])
-            instructions.append(_Instruction(instruction[2], bool(instruction[1]), target[1] if target else None))
+            conditional = bool(instruction[1]) or instruction[2] == _UNIFORM_BRANCH
+            instructions.append(_Instruction(instruction[2], conditional, target[1] if target else None))
     return instructions, labels
 
 

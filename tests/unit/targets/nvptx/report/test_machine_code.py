@@ -45,6 +45,23 @@ NESTED = """
         /*0050*/                   EXIT ;
 """
 
+UNIFORM = """
+.text.kernel:
+        /*0000*/                   BRA.U !UP0, `(.L_x_1) ;
+.L_x_0:
+        /*0010*/                   UTCHMMA gdesc[UR20], gdesc[UR22], tmem[UR25], tmem[UR36], idesc[UR37], UP0 ;
+        /*0020*/                   UTCBAR [UR8], URZ ;
+        /*0030*/                   BRA.U UP1, `(.L_x_0) ;
+.L_x_1:
+        /*0040*/                   EXIT ;
+"""
+
+
+def test_a_branch_on_a_uniform_predicate_may_not_be_taken() -> None:
+    """The code behind it is reached, and so are the loops there: the main loops of UMMAs."""
+    (loop,) = loops(UNIFORM)
+    assert loop.counts == {"UTCHMMA": 1, "UTCBAR": 1, "BRA.U": 1}
+
 
 def test_a_loop_is_from_its_label_to_the_jump_back() -> None:
     (loop,) = loops(PLAIN)
