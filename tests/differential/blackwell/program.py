@@ -110,11 +110,12 @@ class GemmProgram:
         return np.full(shape, 77, ARRAYS[self.result_type])
 
     def expected(self) -> Any:
-        """The product, in the form of `out`."""
+        """The product in the form of `out`: rounded to its type, and then multiplied there."""
         x, w = (self.operand(which)[0].astype(np.float64) for which in (0, 1))
         if vector := KINDS[self.kind][3]:
             x, w = (each * self.scales(i)[0].repeat(vector, axis=1) for i, each in enumerate((x, w)))
-        found = (x @ w.T * self.factor).astype(ARRAYS[self.result_type])[None]
+        dtype = np.dtype(ARRAYS[self.result_type])
+        found = ((x @ w.T).astype(dtype) * dtype.type(self.factor))[None]
         return found if self.major == "n" else found.transpose(0, 2, 1)
 
     @property
