@@ -30,7 +30,7 @@ def generate(choices: Choices) -> GemmProgram:
         cluster=(tall, wide),
         tiles=tiles,
         steps=choices.integer(1, 4),
-        stages=choices.integer(1, 4),
+        stages=choices.integer(1, 3 if vector and columns == 256 else 4),  # of shared memory
         sums=sums,
         roles=choices.choice((2, 1)),
         schedule=choices.choice(("grid", "static", "clc")),
