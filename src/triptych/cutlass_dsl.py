@@ -7,6 +7,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
+from triptych.compat.base_dsl import BaseDSL
 from triptych.compat.mlir_builders.values import if_generate, while_generate, yield_out
 from triptych.cute.mathematics.arithmetic import max_of as max
 from triptych.cute.mathematics.arithmetic import min_of as min
@@ -37,6 +38,7 @@ from triptych.prestage.refuse import UnsupportedSyntaxError
 
 __all__ = [
     "BFloat16",
+    "BaseDSL",
     "Boolean",
     "DSLCudaRuntimeError",
     "Float16",

@@ -12,13 +12,14 @@ from triptych.cute.pipeline.mbarrier_ring import pipeline_init_arrive, pipeline_
 from triptych.cute.pipeline.order import NamedBarrier, PipelineOrder, arrive, arrive_and_wait, sync
 from triptych.cute.pipeline.participants import Agent, CooperativeGroup, PipelineConsumer, PipelineProducer
 from triptych.cute.pipeline.states import PipelineState, PipelineUserType, make_pipeline_state
-from triptych.cute.pipeline.umma_pipelines import PipelineTmaUmma, PipelineUmmaAsync
+from triptych.cute.pipeline.umma_pipelines import PipelineAsyncUmma, PipelineTmaUmma, PipelineUmmaAsync
 
 __all__ = [
     "Agent",
     "CooperativeGroup",
     "NamedBarrier",
     "PipelineAsync",
+    "PipelineAsyncUmma",
     "PipelineClcFetchAsync",
     "PipelineConsumer",
     "PipelineCpAsync",

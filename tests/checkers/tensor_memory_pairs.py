@@ -209,12 +209,6 @@ COLUMNS = [
         free="#<",
         says="given back that are not taken",
     ),
-    _sums(
-        "given back by another warp",
-        "TT0653",
-        free="#<~ if warp == 1: arch.dealloc_tmem(place, 32)",
-        says="by another warp than the one that has taken them",
-    ),
     _sums("not all are given back", "TT0653", free="#<~ columns.free(place, 64)", says="that are not taken"),
     _sums("left at the end", "TT0653", allocate="#<", free="#!", says="still taken when the block ends"),
     _sums("given back while others load", "TT0653", load="#<", met="#!"),

@@ -12,7 +12,7 @@ from tests.checkers.pairs import Pair
 from tests.checkers.tensor_memory_pairs import TENSOR_MEMORY
 from tests.support.ptx.handwritten import ORDERS
 from tests.support.ptx.unified import numpy_gpu
-from tests.unit.cute.nvgpu.tcgen05 import test_block_scales, test_products
+from tests.unit.cute.nvgpu.tcgen05 import test_a_in_tensor_memory, test_block_scales, test_products
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.cute.nvgpu import tcgen05
 
@@ -48,6 +48,12 @@ def test_orders_of_asynchronous_operations() -> None:
         for order in (*ORDERS, 2, 3):
             library.gpu.order = order
             test_products.run("bf16", (128, 32))
+
+
+@pytest.mark.parametrize("kind", test_a_in_tensor_memory.KINDS)
+def test_a_in_tensor_memory_of_kinds(kind: Any) -> None:
+    with numpy_gpu("sm_100a"):
+        test_a_in_tensor_memory.run(kind)
 
 
 # the programs of the checkers ---------------------------------------------------------------------------------------
@@ -86,7 +92,6 @@ WRONG = {
     "tensor memory: columns beyond those that are taken": "columns 496 to 527 of 512",
     "tensor memory: columns that were given back": "column 480 is freed",
     "tensor memory: given back twice": "was freed before",
-    "tensor memory: given back by another warp": "warp 1 frees what warp 0 has allocated",
     "tensor memory: left at the end": "are still allocated",
     "tensor memory: lanes of another warp": "reaches lanes",
     "pairs: a commit that the other CTA is not told of": "arrivals and 0 bytes are missing",

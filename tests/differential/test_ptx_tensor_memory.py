@@ -114,7 +114,6 @@ WRONG: dict[str, tuple[str, str]] = {
     "twice": (begun(32) + END + freed(32), "lane 0, column 480 was freed before"),
     "elsewhere": (begun(32) + met() + warp(DEALLOC.format("%r3", 32), 1), "is the beginning of no allocation"),
     "fewer": (begun(64) + met() + freed(32), "32 columns are freed, and 64 were allocated"),
-    "another warp": (begun(32) + met() + warp(DEALLOC.format("%r2", 32), 1), "warp 1 frees what warp 0 has allocated"),
     "after the permit": (begun(32) + warp(PERMIT + ALLOC.format(32)), "the permit was given up before"),
     "growing": (begun(32) + warp(ALLOC.format(64)), "64 columns after 32: allocations may not grow"),
     "too many": (begun(512) + warp(ALLOC.format(32)), "it waits for ever, for 32 columns"),

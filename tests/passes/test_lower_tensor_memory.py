@@ -30,6 +30,16 @@ def test_a_product_is_an_instruction_for_each_k() -> None:
     assert instructions(PRODUCT) == [name] * 4
 
 
+def test_a_in_tensor_memory_is_an_address() -> None:
+    """Eight columns for each k, and only B has a descriptor."""
+    in_columns = PRODUCT.replace("(%n, %a, %a,", "(%n, %n, %a,").replace("(i32, !llvm.ptr<3>,", "(i32, i32,")
+    in_columns = in_columns.replace("a = array<i64: 0, 32, 64, 96>,", "a = array<i64: 0, 8, 16, 24>,", 1)
+    in_columns = in_columns.replace(f"a_operand = {OPERAND}", "a_operand = array<i64>")
+    text = compiled(in_columns, "sm_100a").views["ptx"]()
+    found = re.findall(r"tcgen05\.mma\S+ +\[%r\d+\+?\d*\], +\[(%r\d+)\+?(\d*)\], +(%rd\d+),", text)
+    assert len(found) == len({right for _, _, right in found}) == 4, text
+
+
 def test_one_lane_issues_products_and_commits() -> None:
     commit = '"tile.umma_commit"(%s, %one) {ctas = 1 : i64, multicast = false} : (!llvm.ptr<3>, i32) -> ()'
     text = compiled(PRODUCT + commit, "sm_100a").views["ptx"]()

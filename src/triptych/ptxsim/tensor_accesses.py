@@ -112,7 +112,7 @@ def _allocate(block: BlockState, instruction: Instruction) -> Act:
         tensor: TensorMemory = block.tensor
         tensor.enter(group_of(instruction), what)
         for warp in _warps(mask):
-            found = tensor.allocate(_same(columns(), warp, what), warp, what)
+            found = tensor.allocate(_same(columns(), warp, what), what)
             only = block.numbers == warp * WARP
             store(block, space_of(instruction), address(), only, [np.full(block.threads, found, np.uint32)], 4)
 
@@ -128,7 +128,7 @@ def _free(block: BlockState, instruction: Instruction) -> Act:
         tensor: TensorMemory = block.tensor
         tensor.enter(group_of(instruction), what)
         for warp in _warps(mask):
-            tensor.free(_same(address(), warp, what), _same(columns(), warp, what), warp, what)
+            tensor.free(_same(address(), warp, what), _same(columns(), warp, what), what)
 
     return act
 

@@ -100,7 +100,7 @@ class TensorMemory:
         """A new block begins."""
         self.words[:] = _JUNK
         self._states = np.full(COLUMNS, _NEVER)
-        self._held: dict[int, tuple[int, int]] = {}
+        self._held: dict[int, int] = {}
         """By the first column: how many, and the warp that has allocated them."""
         self._largest = COLUMNS
         self._may_allocate = True
@@ -127,7 +127,7 @@ class TensorMemory:
             raise TensorMemoryError(f"{what}: column {first + int(wrong[0])} is {state}")
 
     # allocation ----------------------------------------------------------------------------------------------------
-    def allocate(self, columns: int, warp: int, what: str) -> int:
+    def allocate(self, columns: int, what: str) -> int:
         if columns not in (32, 64, 128, 256, 512):
             raise TensorMemoryError(f"{what}: {columns} columns, which is no power of two from {_FEWEST} to {COLUMNS}")
         if not self._may_allocate:
@@ -140,21 +140,19 @@ class TensorMemory:
             raise TensorMemoryError(f"{what}: it waits for ever, for {columns} columns that the block holds itself")
         self._largest = columns
         self._states[found : found + columns] = _HELD
-        self._held[found] = columns, warp
+        self._held[found] = columns
         self.history.append((found, columns))
         return found
 
-    def free(self, address: int, columns: int, warp: int, what: str) -> None:
+    def free(self, address: int, columns: int, what: str) -> None:
         if address >> LANE_SHIFT or address not in self._held:
             lane, column = address >> LANE_SHIFT, address & (1 << LANE_SHIFT) - 1
             before = any(first == address for first, _ in self.history)
             state = "was freed before" if before else "is the beginning of no allocation"
             raise TensorMemoryError(f"{what}: lane {lane}, column {column} {state}")
-        held, owner = self._held[address]
+        held = self._held[address]
         if held != columns:
             raise TensorMemoryError(f"{what}: {columns} columns are freed, and {held} were allocated at {address}")
-        if owner != warp:
-            raise TensorMemoryError(f"{what}: warp {warp} frees what warp {owner} has allocated")
         for each in self.transfers:
             if not each.is_done and each.first < address + columns and address < each.first + each.columns:
                 raise TensorMemoryError(f"{what}: column {each.first} is freed while this is under way: {each.what}")
@@ -169,7 +167,7 @@ class TensorMemory:
     def end(self) -> None:
         """The block has ended."""
         where = f"block {self._block.index} has ended"
-        for first, (columns, _) in self._held.items():
+        for first, columns in self._held.items():
             raise TensorMemoryError(f"{where}, and columns {first} to {first + columns - 1} are still allocated")
         for queue in self._queues.values():
             if queue.entries:

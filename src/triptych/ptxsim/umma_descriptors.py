@@ -143,7 +143,7 @@ def _has_shape(said: InstructionDescriptor, kind: str) -> bool:
         return False
     if kind == "i8":
         return n % (16 * said.ctas) == 0 or (m == 64 and n in (8, 24))
-    return n % (8 if m == 64 else 16) == 0
+    return n % (8 * said.ctas) == 0
 
 
 def elements(data: Numbers, kind: str) -> Any:

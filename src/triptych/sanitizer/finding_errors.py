@@ -357,7 +357,7 @@ def _of_tensor_memory(finding: Finding) -> CompiledCodeError:
         facts = (UninitialisedReadError, title, "a product or a store into these columns since they were taken")
         instead = "`ACCUMULATE` False for the first product" if adds else "a product into all columns that are loaded"
         earlier = ""
-    elif finding.kind == Kind.UNSET_SCALES:
+    elif finding.kind == Kind.MISSING_SCALES:
         title = f"{now} {does} with scales in columns that nobody has written"
         facts = (UninitialisedReadError, title, "scales in all four quarters of the lanes: each reads its own")
         instead = "a copy of the scales by `tcgen05.Cp4x32x128bOp`, or a store of the same ones by each of four warps"

@@ -15,7 +15,16 @@ import torch.nn.functional as F
 import torch.utils._device as default_device
 from torch.overrides import TorchFunctionMode
 
-from triptych.compat.torch_on_cpu.placement import CPU, GPU, is_placed, map_tensors, means_gpu, place, tensors_in
+from triptych.compat.torch_on_cpu.placement import (
+    CPU,
+    GPU,
+    aligned,
+    is_placed,
+    map_tensors,
+    means_gpu,
+    place,
+    tensors_in,
+)
 from triptych.interop.streams import RECORDERS
 
 # Products of half-precision matrices as a GPU computes them: factors as they are, sums in float32, one rounding.
@@ -144,7 +153,7 @@ def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     on_gpu = any(map(is_placed, given)) if asked is None else asked
     for tensor in tensors_in(result):
         if all(tensor is not other for other in given):
-            place(tensor, on_gpu)
+            place(aligned(tensor) if asked else tensor, on_gpu)
     return result
 
 
@@ -190,7 +199,7 @@ def _moved(tensor: torch.Tensor, on_gpu: bool | None, converted: torch.Tensor) -
     before = is_placed(tensor)
     after = before if on_gpu is None else on_gpu
     if after != before and converted.data_ptr() == tensor.data_ptr() and converted.numel():
-        converted = converted.clone()
+        converted = aligned(converted.clone()) if after else converted.clone()
     elif after != before and converted is tensor:
         converted = tensor.view(tensor.shape)
     return converted if converted is tensor else place(converted, after)

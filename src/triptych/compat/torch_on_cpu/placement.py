@@ -19,6 +19,7 @@ import torch
 from triptych.compat.modelled_gpu import check_device_number
 
 GPU, CPU = torch.device("cuda", 0), torch.device("cpu")
+_ALIGNMENT = 256
 _MARK = "_triptych_placed_on_gpu"
 
 
@@ -34,6 +35,20 @@ def place(tensor: torch.Tensor, on_gpu: bool) -> Any:
         tensor.__dict__[_MARK] = True
     else:
         tensor.__dict__.pop(_MARK, None)
+    return tensor
+
+
+def aligned(tensor: torch.Tensor) -> Any:
+    """A tensor that was just made, with its memory where CUDA's allocator could begin it: torch's own for the CPU
+    begins at multiples of 64 bytes, and programs assume more."""
+    if tensor.data_ptr() % _ALIGNMENT == 0 or tensor._base is not None or tensor.requires_grad:
+        return tensor
+    held = tensor.untyped_storage()
+    buffer = torch.empty(held.nbytes() + _ALIGNMENT, dtype=torch.uint8)
+    start = -buffer.data_ptr() % _ALIGNMENT
+    buffer[start : start + held.nbytes()].copy_(torch.empty(0, dtype=torch.uint8).set_(held))
+    place = start // tensor.element_size() + tensor.storage_offset()
+    tensor.set_(buffer.untyped_storage(), place, tensor.shape, tensor.stride())
     return tensor
 
 

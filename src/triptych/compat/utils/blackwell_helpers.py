@@ -167,19 +167,37 @@ def make_smem_layout(
 
 
 def make_smem_layout_a(
-    tiled_mma: TiledMma, mma_tiler_mnk: Shape3, a_dtype: type[Numeric], num_stages: int
+    tiled_mma: TiledMma,
+    mma_tiler_mnk: Shape3,
+    a_dtype: type[Numeric],
+    num_stages: int,
+    *,
+    is_k_major: bool | None = None,
 ) -> ComposedLayout:
-    """The layout ((m, k), m tiles, k tiles, stages) of what a CTA has of A, as instructions read it."""
+    """The layout ((m, k), m tiles, k tiles, stages) of what a CTA has of A, as instructions read it, or along K or M
+    as `is_k_major` says."""
     rows, _, depth = mma_tiler_mnk
-    return _staged(_op(tiled_mma).a_major_mode, tiled_mma.partition_shape_A((rows, depth)), a_dtype, num_stages)
+    return _staged(
+        _major(_op(tiled_mma).a_major_mode, is_k_major), tiled_mma.partition_shape_A((rows, depth)), a_dtype, num_stages
+    )
 
 
 def make_smem_layout_b(
-    tiled_mma: TiledMma, mma_tiler_mnk: Shape3, b_dtype: type[Numeric], num_stages: int
+    tiled_mma: TiledMma,
+    mma_tiler_mnk: Shape3,
+    b_dtype: type[Numeric],
+    num_stages: int,
+    *,
+    is_k_major: bool | None = None,
 ) -> ComposedLayout:
     """The layout ((n, k), n tiles, k tiles, stages) of what a CTA has of B."""
     _, columns, depth = mma_tiler_mnk
-    return _staged(_op(tiled_mma).b_major_mode, tiled_mma.partition_shape_B((columns, depth)), b_dtype, num_stages)
+    return _staged(
+        _major(_op(tiled_mma).b_major_mode, is_k_major),
+        tiled_mma.partition_shape_B((columns, depth)),
+        b_dtype,
+        num_stages,
+    )
 
 
 def make_smem_layout_epi(
@@ -189,6 +207,12 @@ def make_smem_layout_epi(
     rows, columns = (_extent(mode) for mode in epi_tile)
     of_rows, of_columns = (_extent(right_inverse(mode) if isinstance(mode, Layout) else mode) for mode in epi_tile)
     return _epilogue_layout(epi_dtype, epi_layout, (of_rows, of_columns), epi_stage, (rows, columns, epi_stage))
+
+
+def _major(of_operation: OperandMajorMode, is_k_major: bool | None) -> OperandMajorMode:
+    if is_k_major is None:
+        return of_operation
+    return OperandMajorMode.K if is_k_major else OperandMajorMode.MN
 
 
 def _op(tiled_mma: TiledMma) -> UmmaOp:

@@ -34,6 +34,7 @@ from triptych.diagnostics.likely_mistakes import missing_name
 from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
+    from triptych.cute.arch.architectures import Arch
     from triptych.frontends.ptx.inline import inline_ptx, prmt
 
 WARP_SIZE: int
@@ -41,7 +42,7 @@ WARP_SIZE: int
 FULL_MASK: int
 """A mask with a bit for each of them."""
 
-__all__ = ["FULL_MASK", "WARP_SIZE", "inline_ptx", "prmt"]
+__all__ = ["FULL_MASK", "WARP_SIZE", "Arch", "inline_ptx", "prmt"]
 __all__ += accesses.__all__
 __all__ += async_copies.__all__
 __all__ += atomics.__all__
@@ -55,8 +56,12 @@ __all__ += tensor_memory.__all__
 __all__ += warp.__all__
 
 
-_OF_PTX = {"prmt": "triptych.frontends.ptx.inline", "inline_ptx": "triptych.frontends.ptx.inline"}
-"""Names that a front end on top of this package has."""
+_LATE = {
+    "Arch": "triptych.cute.arch.architectures",
+    "inline_ptx": "triptych.frontends.ptx.inline",
+    "prmt": "triptych.frontends.ptx.inline",
+}
+"""Names that few programs use, or that a front end on top of this package has."""
 _OF_THE_TARGET: dict[str, Callable[[], int]] = {
     "WARP_SIZE": lambda: device_model().lanes,
     "FULL_MASK": lambda: device_model().all_lanes,
@@ -66,8 +71,8 @@ _OF_THE_TARGET: dict[str, Callable[[], int]] = {
 if not TYPE_CHECKING:  # which would take every name for one of the module's
 
     def __getattr__(name: str) -> Any:
-        if name in _OF_PTX:
-            return globals().setdefault(name, getattr(import_late(_OF_PTX[name]), name))
+        if name in _LATE:
+            return globals().setdefault(name, getattr(import_late(_LATE[name]), name))
         if name in _OF_THE_TARGET:
             return _OF_THE_TARGET[name]()
         raise missing_name(__name__, name, __all__)

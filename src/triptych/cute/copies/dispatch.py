@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from triptych.cute.copies.atoms import CopyAtom, CopyOperands
-from triptych.cute.copies.tiled import TiledCopy
+from triptych.cute.copies.tiled import ThrCopy, TiledCopy
 from triptych.cute.dynamic.traced_integers import numbers
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.addresses import parted_offset, reached
@@ -104,7 +104,7 @@ def _as_bits(tensor: Tensor) -> Tensor:
 
 
 def copy(
-    atom: CopyAtom | TiledCopy,
+    atom: CopyAtom | TiledCopy | ThrCopy,
     src: Tensor,
     dst: Tensor,
     *,
@@ -128,7 +128,8 @@ def copy(
     `tma_bar_ptr`, and with `mcast_mask` in every block of the cluster whose bit is set; `tma_desc_ptr` is a tensor map
     in memory, used in the place of the atom's own. A store into another block counts its bytes on `mbar_ptr` there.
     """
-    used = atom.atom if isinstance(atom, TiledCopy) else atom
+    tiled = atom.tiled_copy if isinstance(atom, ThrCopy) else atom
+    used = tiled.atom if isinstance(tiled, TiledCopy) else tiled
     operands = CopyOperands(tma_bar_ptr, mcast_mask, tma_desc_ptr, cache_policy, mbar_ptr)
     if used.op.emit_whole(used, src, dst, operands):
         return

@@ -21,7 +21,7 @@ class PipelineOrder:
     A group waits for its turn, and arrives when the next one may come. Group 0 is the first.
     """
 
-    __runtime_mutable__ = True
+    __runtime_mutable__ = __runtime_state__ = True
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.pipeline.states import PipelineState, Place, RunTimeInt
+from triptych.cute.pipeline.states import PipelineState, Place
 from triptych.cute.tracing.device import device_model
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
@@ -97,14 +97,13 @@ class ConsumerHandle(ImmutableResourceHandle):
 
 
 class _Participant:
-    """A place in the ring, and the stage that was taken last."""
+    """A place in the ring."""
 
-    __runtime_mutable__ = True
+    __runtime_mutable__ = __runtime_state__ = True
 
-    def __init__(self, pipeline: Pipeline, state: PipelineState, last: object = 0) -> None:
+    def __init__(self, pipeline: Pipeline, state: PipelineState) -> None:
         self._pipeline = pipeline
         self._state = state
-        self._last = RunTimeInt(last)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._pipeline})"
@@ -119,29 +118,28 @@ class _Participant:
 
     def clone(self) -> Self:
         """Another one at the same place, which goes its own way."""
-        return type(self)(self._pipeline, self._state.clone(), self._last.get())
+        return type(self)(self._pipeline, self._state.clone())
 
     def _taken(self) -> tuple[Any, Any, Any]:
         state = self._state
-        taken = state.count, state.index, state.phase
-        self._last.set(taken[1])
-        return taken
-
-    def _last_taken(self) -> Place:
-        return ImmutableResourceHandle(self._pipeline, 0, self._last.get(), 0)
+        return state.count, state.index, state.phase
 
     def __extract_mlir_values__(self) -> list[Any]:
-        return [*self._state.__extract_mlir_values__(), self._last.get()]
+        return self._state.__extract_mlir_values__()
 
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> Self:
-        *place, last = values
-        return type(self)(self._pipeline, self._state.__new_from_mlir_values__(place), last)
+        return type(self)(self._pipeline, self._state.__new_from_mlir_values__(values))
 
 
 class PipelineProducer(_Participant):
     """Takes empty stages, one after the other, fills them and says so."""
 
     ImmutableResourceHandle = ProducerHandle
+
+    @property
+    def __state(self) -> PipelineState:
+        """Where it is: public programs that expect other bytes than the pipeline's read it under its mangled name."""
+        return self._state
 
     def acquire(self, try_acquire_token: object = None) -> ProducerHandle:
         """Wait until this stage is empty."""
@@ -159,8 +157,8 @@ class PipelineProducer(_Participant):
         return self._pipeline.producer_try_acquire(self._state)
 
     def commit(self, handle: ProducerHandle | None = None) -> None:
-        """A stage is filled: that of the handle, or the one that was acquired last."""
-        self._pipeline.producer_commit(self._last_taken() if handle is None else handle)
+        """A stage is filled: that of the handle, or the one where this participant is."""
+        self._pipeline.producer_commit(self._state if handle is None else handle)
 
     def tail(self) -> None:
         """Wait until all stages are empty, before the block ends."""
@@ -188,8 +186,8 @@ class PipelineConsumer(_Participant):
         return self._pipeline.consumer_try_wait(self._state)
 
     def release(self, handle: ConsumerHandle | None = None) -> None:
-        """A stage is not read any more: that of the handle, or the one that was waited for last."""
-        self._pipeline.consumer_release(self._last_taken() if handle is None else handle)
+        """A stage is not read any more: that of the handle, or the one where this participant is."""
+        self._pipeline.consumer_release(self._state if handle is None else handle)
 
 
 class Agent(enum.Enum):

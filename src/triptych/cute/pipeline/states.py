@@ -24,7 +24,7 @@ class RunTimeInt:
     """An Int32 of each thread that methods of an object may change anywhere."""
 
     __slots__ = ("_memory",)
-    __runtime_mutable__ = True
+    __runtime_mutable__ = __runtime_state__ = True
 
     def __init__(self, value: object) -> None:
         self._memory = make_rmem_tensor(1, Int32)
@@ -61,7 +61,7 @@ class PipelineState:
     """
 
     __slots__ = ("_places", "stages")
-    __runtime_mutable__ = True
+    __runtime_mutable__ = __runtime_state__ = True
 
     def __init__(self, stages: object, count: object, index: object, phase: object) -> None:
         if not isinstance(stages, int) or stages < 1:

@@ -6,6 +6,7 @@ blocks whose stages the products have read, or in both blocks of the pair.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 from triptych.cute.arch.indices import block_idx_in_cluster
@@ -86,8 +87,8 @@ class PipelineTmaUmma(PipelineTmaAsync):
         commit_products(self.sync_object_empty.get_barrier(state.index), _ctas(self._blocks), blocks)
 
 
-class PipelineUmmaAsync(PipelineAsync):
-    """Sums in tensor memory that products fill and threads empty."""
+class _OfPairs(PipelineAsync):
+    """A pipeline between products, which the first CTA of a pair issues, and threads of both."""
 
     def __init__(self, full: MbarrierArray, empty: MbarrierArray, blocks: Layout | None = None) -> None:
         super().__init__(full, empty)
@@ -111,19 +112,39 @@ class PipelineUmmaAsync(PipelineAsync):
         begin(arrays, blocks, defer_sync=defer_sync)
         return cls(*arrays, blocks)
 
+    def _commit(self, barriers: MbarrierArray, index: Integer) -> None:
+        """Arrive, in both CTAs of a pair, when the products that this warp has begun are complete."""
+        ctas = _ctas(self._blocks)
+        blocks = _of_pair(self._blocks, 0) if self._blocks is not None and ctas > 1 else None
+        commit_products(barriers.get_barrier(index), ctas, blocks)
+
+    def _arrive(self, barriers: MbarrierArray, index: Integer) -> None:
+        """This thread arrives, counted by the first CTA of a pair."""
+        if _ctas(self._blocks) == 1:
+            barriers.arrive(index)
+        else:
+            rank = block_idx_in_cluster()
+            barriers.arrive(index, rank - rank % 2)
+
+    def _when_first(self, act: Callable[[], None]) -> None:
+        """By the first CTA of a pair."""
+        if _ctas(self._blocks) == 1:
+            act()
+        else:
+            when(block_idx_in_cluster() % 2 == 0, act)
+
+
+class PipelineUmmaAsync(_OfPairs):
+    """Sums in tensor memory that products fill and threads empty."""
+
     def producer_commit(self, state: Place) -> None:
         """The stage is full, in both CTAs of a pair, when the products that this warp has begun are complete."""
         self._calls.record("producer_commit", state)
-        ctas = _ctas(self._blocks)
-        blocks = _of_pair(self._blocks, 0) if self._blocks is not None and ctas > 1 else None
-        commit_products(self.sync_object_full.get_barrier(state.index), ctas, blocks)
+        self._commit(self.sync_object_full, state.index)
 
     def producer_tail(self, state: PipelineState) -> None:
         """Wait until all stages are empty: in a pair, by the first CTA, where both say so."""
-        if _ctas(self._blocks) == 1:
-            super().producer_tail(state)
-        else:
-            when(block_idx_in_cluster() % 2 == 0, lambda: PipelineAsync.producer_tail(self, state))
+        self._when_first(lambda: PipelineAsync.producer_tail(self, state))
 
     def consumer_wait(self, state: Place, try_wait_token: object = None) -> None:
         """Wait until the products are complete; loads of tensor memory come after."""
@@ -132,9 +153,24 @@ class PipelineUmmaAsync(PipelineAsync):
 
     def consumer_release(self, state: Place) -> None:
         """This thread does not read the stage any more: counted by the first CTA of a pair."""
-        if _ctas(self._blocks) == 1:
-            super().consumer_release(state)
-            return
         self._calls.record("consumer_release", state)
-        rank = block_idx_in_cluster()
-        self.sync_object_empty.arrive(state.index, rank - rank % 2)
+        self._arrive(self.sync_object_empty, state.index)
+
+
+class PipelineAsyncUmma(_OfPairs):
+    """Operands, in shared or tensor memory, that threads fill and products empty."""
+
+    def producer_commit(self, state: Place) -> None:
+        """This thread has filled its part of the stage: counted by the first CTA of a pair."""
+        self._calls.record("producer_commit", state)
+        self._arrive(self.sync_object_full, state.index)
+
+    def consumer_wait(self, state: Place, try_wait_token: object = None) -> None:
+        """Wait until the stage is full; products come after what was stored to tensor memory."""
+        super().consumer_wait(state, try_wait_token)
+        fence_after_wait()
+
+    def consumer_release(self, state: Place) -> None:
+        """The stage is empty, in both CTAs of a pair, when the products that this warp has begun are complete."""
+        self._calls.record("consumer_release", state)
+        self._commit(self.sync_object_empty, state.index)

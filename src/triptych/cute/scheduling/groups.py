@@ -54,7 +54,7 @@ class GroupedGemmTileSchedulerHelper:
     """Finds the problem that a cluster belongs to. Sizes are a tensor of (m, n, k, l) for each problem."""
 
     __slots__ = ("_before", "_first", "cluster_tile_shape_mnk", "group_count", "params")
-    __runtime_mutable__ = True
+    __runtime_mutable__ = __runtime_state__ = True
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class StaticPersistentGroupTileScheduler:
     """Gives a cluster every n-th cluster of all problems."""
 
     __slots__ = ("_helper", "_sizes", "_tiles")
-    __runtime_mutable__ = True
+    __runtime_mutable__ = __runtime_state__ = True
 
     def __init__(
         self, tiles: StaticPersistentTileScheduler, helper: GroupedGemmTileSchedulerHelper, sizes: Tensor

@@ -38,7 +38,7 @@ class ClcDynamicPersistentTileScheduler:
     """Gives a cluster its own tile, then those of clusters that it takes."""
 
     __slots__ = ("_executed", "_response", "block_in_cluster", "first", "params")
-    __runtime_mutable__ = True
+    __runtime_mutable__ = __runtime_state__ = True
 
     def __init__(
         self,

@@ -148,7 +148,7 @@ class StaticPersistentTileScheduler:
     """
 
     __slots__ = ("_clusters", "_executed", "_number", "block_in_cluster", "params")
-    __runtime_mutable__ = True
+    __runtime_mutable__ = __runtime_state__ = True
 
     def __init__(
         self,

@@ -97,8 +97,9 @@ _NO_COORDINATES = (slice, EllipsisType, float, complex, str, list, dict, set)
 """What indexes arrays, or nothing at all."""
 
 
-def check_inside(coord: Coord, shape: Shape, what: object) -> None:
-    """Refuse integers of a coordinate that lie outside their mode, as far as both are known now.
+def check_inside(coord: Coord, shape: Shape, what: object, *, is_bounded: bool = True) -> None:
+    """Refuse integers of a coordinate that lie outside their mode, as far as both are known now, unless the tensor goes
+    on there.
 
     A coordinate that does not fit the shape at all is left to the layout, which says so better.
     """
@@ -107,11 +108,11 @@ def check_inside(coord: Coord, shape: Shape, what: object) -> None:
     if isinstance(coord, tuple) and isinstance(shape, tuple):
         if len(coord) == len(shape):
             for part, extent in zip(coord, shape, strict=True):
-                check_inside(part, extent, what)
+                check_inside(part, extent, what, is_bounded=is_bounded)
     elif isinstance(coord, tuple):
         if len(coord) == 1:
-            check_inside(coord[0], shape, what)
-    elif isinstance(coord, int):
+            check_inside(coord[0], shape, what, is_bounded=is_bounded)
+    elif isinstance(coord, int) and is_bounded:
         count = product(shape)
         if coord < 0 or (isinstance(count, int) and coord >= count):
             raise TensorIndexError(

@@ -173,8 +173,9 @@ class Tensor(NumpyHints):
     def __getitem__(self, coord: object) -> Any:
         """An element, or with None in the coordinate the part that the rest of it selects."""
         where = ints(coord)
-        check_inside(where, self.layout.shape, self)
-        if has_underscore(where):
+        is_part = has_underscore(where)
+        check_inside(where, self.layout.shape, self, is_bounded=not is_part or isinstance(self.iterator, Pointer))
+        if is_part:
             return self.part(where)
         if not isinstance(self.iterator, Pointer):
             return numbers(tuple_add(self.iterator, crd2idx(where, self.layout)))

@@ -46,7 +46,9 @@ class TmemAllocator:
         two_cta_tmem_dealloc_mbar_ptr: Pointer | None = None,
         *,
         num_allocated_columns: Integer = 0,
+        arch: object = None,
     ) -> None:
+        """`arch` names the architecture; every one has as many columns."""
         self._holding = alloc_result_dst_smem_ptr
         self._barrier = barrier_for_retrieve
         self._warp = allocator_warp_id

@@ -140,6 +140,9 @@ class AddressForms:
     def address(self, pointer: Value) -> Address:
         terms: Counter[Key] = Counter()
         known = 0
+        if int_width(pointer.type):  # of tensor memory
+            known = self._add(terms, pointer, 1)
+            return Address(None, frozenset((key, n) for key, n in terms.items() if n), known)
         memory, added = steps(pointer)
         for each in added:
             if isinstance(each.index, int):

@@ -41,7 +41,7 @@ def lane_stride(width: int) -> int:
     return elements_per_word(width) << LANE_SHIFT
 
 
-# accumulators -------------------------------------------------------------------------------------------------------
+# accumulators, and A --------------------------------------------------------------------------------------------------
 # Layouts (m, n) -> number of a word, counted through the lanes of a column first, of one instruction in one CTA.
 
 
@@ -56,9 +56,18 @@ def accumulator_words(m: int, n: int, ctas: int) -> Layout:
 
 def accumulator_layout(words: Layout, rest: IntTuple, width: int) -> Layout:
     """The layout of an instruction's words and of further tiles, in elements of `width` bits, one to a word."""
-    tiles = logical_product(words, make_layout(rest))
-    places = Layout((LANES, COLUMNS), (lane_stride(width), elements_per_word(width)))
-    modes = (words, *(tiles[1][mode] for mode in range(len(tiles[1]))))
+    return _in_columns(words, rest, Layout((LANES, COLUMNS), (lane_stride(width), elements_per_word(width))))
+
+
+def operand_layout(k: int, rest: IntTuple, width: int) -> Layout:
+    """The layout of A (lane, k) and of further tiles, in elements of `width` bits, as many to a word as it holds."""
+    places = Layout((LANES, COLUMNS * elements_per_word(width)), (lane_stride(width), 1))
+    return _in_columns(Layout((LANES, k), (1, LANES)), rest, places)
+
+
+def _in_columns(tile: Layout, rest: IntTuple, places: Layout) -> Layout:
+    tiles = logical_product(tile, make_layout(rest))
+    modes = (tile, *(tiles[1][mode] for mode in range(len(tiles[1]))))
     return from_modes(tuple(_unit_free(composition(places, mode)) for mode in modes))
 
 

@@ -104,7 +104,7 @@ class Umma:
             return (
                 (8, *range(16, 257, 16)) if self.ctas == 1 and m == 64 else range(16 * self.ctas, 257, 16 * self.ctas)
             )
-        step = 8 if self.ctas == 1 and m == 64 else 16
+        step = 8 * self.ctas
         return range(step, 257, step)
 
     @property

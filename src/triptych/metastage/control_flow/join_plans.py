@@ -174,8 +174,13 @@ class Expression(Plan):
         return [_zero(trace, text) for text in self.types()]
 
 
-def carry(value: object) -> Plan:
-    """The plan of a value that enters a loop which assigns it: numbers become run-time numbers of their type."""
+def carry(value: object, *, keeps: bool = False) -> Plan:
+    """The plan of a value that enters a loop which assigns it: numbers become run-time numbers of their type.
+
+    With `keeps`, objects that keep what changes in memory of the program stay themselves.
+    """
+    if keeps and getattr(type(value), "__runtime_state__", False):
+        return Static(value)
     if isinstance(value, Numeric):
         return Scalar(value.info)
     if type(value) in PYTHON_NUMBERS:
@@ -184,7 +189,7 @@ def carry(value: object) -> Plan:
         return _expression(value)
     parts = take_apart(value)
     if parts is not None:
-        return Aggregate(parts, tuple(carry(part) for part in parts.values))
+        return Aggregate(parts, tuple(carry(part, keeps=keeps) for part in parts.values))
     return Static(value)
 
 

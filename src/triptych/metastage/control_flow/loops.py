@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from triptych.hooks import DEAD, UNDEFINED, Calls, Get, Names, Place, Set, Thunk
@@ -40,13 +40,15 @@ def trace_loop(trace: Trace, names: Names, get: Get, set_: Set, calls: Calls, lo
     """Trace a loop with its variables and with all attributes that it assigns, whichever function does it."""
     origin = locations.chain(locations.user_frame(sys._getframe(1)))
     found = _known(trace, origin, calls, names)
+    copied: set[int] = set()
     with trace.repetition.output.holding():
         while True:
             every = (*names, *found)
             read, write = _also(get, set_, len(names), found)
             start = read()
             undo = _undo(trace)
-            attributes = LoopCarriedAttributes(every, start, Finding.TRACED_AGAIN, origin, trace.repetition.done_once)
+            done = trace.repetition.done_once
+            attributes = LoopCarriedAttributes(every, start, Finding.TRACED_AGAIN, origin, done, frozenset(copied))
             try:
                 loop(every, read, write, attributes)
             except TraceAgain as again:
@@ -55,7 +57,10 @@ def trace_loop(trace: Trace, names: Names, get: Get, set_: Set, calls: Calls, lo
                 trace.repetition.again = None
                 write(start)
                 undo()
-                found = [*found, again.place]
+                if isinstance(again.place, int):
+                    copied.add(again.place)
+                else:
+                    found = [*found, again.place]
             else:
                 return
 
@@ -149,7 +154,7 @@ class Carried:
         self.slots: list[Slot] = []
         for index, value in enumerate(self.before):
             if index not in self.exits and bare(value) is not UNDEFINED:
-                plan = carry(bare(value))
+                plan = carry(bare(value), keeps=index not in attributes.copied)
                 self.slots.append(Slot(index, plan, plan.lower(bare(value), trace), []))
         for slot in self.slots:
             note_carried(trace, slot.plan, self.before[slot.index], attributes)
@@ -214,9 +219,20 @@ class Carried:
             try:
                 values += slot.plan.lower(bare(value), self.trace)
             except MismatchError as mismatch:
+                self._copy_instead(slot, value)
                 raise loop_mismatch(self.names[slot.index], mismatch, self.before[slot.index]) from None
             note_carried(self.trace, slot.plan, value, self.attributes)
         return values
+
+    def _copy_instead(self, slot: Slot, value: object) -> None:
+        """Trace the loop again if the variable becomes another object, whose numbers can cross."""
+        attributes, repetition = self.attributes, self.trace.repetition
+        if slot.index in attributes.copied or attributes.done_once != repetition.done_once:
+            return
+        with suppress(MismatchError):
+            carry(bare(self.before[slot.index])).lower(bare(value), self.trace)
+            repetition.again = TraceAgain(attributes, slot.index)
+            raise repetition.again
 
     def initial(self) -> list[Any]:
         """The carried values entering the loop; what was unassigned enters as a placeholder."""

@@ -15,6 +15,7 @@ from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.errors import ArgumentBindingError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.aggregates import describe
+from triptych.metastage.values.binding_time import is_dynamic
 from triptych.metastage.values.scalars import Int32, Numeric
 from triptych.support.dataclass import dataclass
 from triptych.support.wording import did_you_mean
@@ -146,8 +147,9 @@ class LaunchOptions:
     smem_merge_branch_allocs: bool
     """Whether the sides of a branch that a block takes one of have the same shared memory."""
     cooperative: bool
-    use_pdl: bool
-    """Whether the kernel may begin before the one in front of it has ended (programmatic dependent launch)."""
+    use_pdl: Any
+    """A Boolean, of Python or of the run: whether the kernel may begin before the one in front of it has ended
+    (programmatic dependent launch)."""
     events: dict[str, tuple[Any, ...]]
     """The events that the launch is to record, each with its options."""
     hints: dict[str, int]
@@ -172,7 +174,7 @@ class LaunchOptions:
             stream=keywords.get("stream"),
             smem_merge_branch_allocs=bool(keywords.get("smem_merge_branch_allocs", False)),
             cooperative=bool(keywords.get("cooperative", False)),
-            use_pdl=bool(keywords.get("use_pdl", False)),
+            use_pdl=given if is_dynamic(given := keywords.get("use_pdl", False)) else bool(given),
             events=events,
             hints=hints,
         )

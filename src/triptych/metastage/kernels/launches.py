@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import FunctionType
 from typing import Any, Unpack
 
@@ -181,7 +182,11 @@ class KernelLaunch:
         kernel = self._traced(launched, options, values, {name: plan for name, (_, plan) in flattened.items()})
         trace.repetition.do_once()
         trace.loops = True  # the call then releases the interpreter lock: a grid may run long
-        _emit_launch(trace, kernel, launched, options, values)
+        emit = partial(_emit_launch, trace, kernel, launched, options, values)
+        if isinstance(options.use_pdl, bool):
+            emit(options.use_pdl)
+        else:
+            trace.hooks.if_(options.use_pdl, partial(emit, True), partial(emit, False))
 
     @locations.device_floor
     def _traced(
@@ -339,7 +344,12 @@ def _verify(kernel: KernelBody) -> None:
 
 
 def _emit_launch(
-    trace: Trace, kernel: KernelBody, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any]
+    trace: Trace,
+    kernel: KernelBody,
+    shape: LaunchShape,
+    options: LaunchOptions,
+    values: Sequence[Any],
+    overlapping: bool,
 ) -> None:
     builder = trace.builder
     grid, block = ([materialize(n, Int32.info, trace) for n in dimensions] for dimensions in (shape.grid, shape.block))
@@ -360,7 +370,7 @@ def _emit_launch(
         queue=[together([*recorded, *stream], trace)] if recorded else stream,
         events=list(options.events),
         cooperative=options.cooperative,
-        overlapping=options.use_pdl,
+        overlapping=overlapping,
     )
     trace.operation(LAUNCH, operands, (), attributes)
 

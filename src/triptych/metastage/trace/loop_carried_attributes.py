@@ -26,7 +26,7 @@ class Finding(Enum):
 class LoopCarriedAttributes:
     """The attributes that one construct hands on, each with its value before the construct."""
 
-    __slots__ = ("_entries", "done_once", "finding", "found", "origin")
+    __slots__ = ("_entries", "copied", "done_once", "finding", "found", "origin")
 
     def __init__(
         self,
@@ -35,6 +35,7 @@ class LoopCarriedAttributes:
         finding: Finding = Finding.REFUSED,
         origin: tuple[tuple[int, int], ...] = (),
         done_once: int = 0,
+        copied: frozenset[int] = frozenset(),
     ) -> None:
         pairs = zip(names, values, strict=True)
         self._entries = [(name, value) for name, value in pairs if isinstance(name, Place) and name.owner is not None]
@@ -43,6 +44,8 @@ class LoopCarriedAttributes:
         """Where the construct is written and was called from: what tells it from others when it is traced again."""
         self.done_once = done_once
         """How often tracing had done what cannot be taken back when the construct started."""
+        self.copied = copied
+        """The variables, by number, that a loop hands on by their numbers: they become other objects in it."""
         self.found: list[Place] = []
         """Those that were taken up while the construct was traced."""
 
@@ -77,12 +80,13 @@ class LoopCarriedAttributes:
 
 
 class TraceAgain(BaseException):
-    """Ends the trace of a loop that assigns an attribute which it does not hand on: the loop starts again with it.
+    """Ends the trace of a loop that assigns an attribute which it does not hand on, or makes a variable (its number)
+    another object: the loop starts again with it.
 
     Not an Exception: no handler of the user's is meant.
     """
 
-    def __init__(self, loop: LoopCarriedAttributes, place: Place) -> None:
+    def __init__(self, loop: LoopCarriedAttributes, place: Place | int) -> None:
         super().__init__(str(place))
         self.loop = loop
         self.place = place

@@ -98,12 +98,13 @@ def with_handles(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
     lane = cute.arch.lane_idx()
     if cute.arch.warp_idx() == 0:
         for i in range(COUNT):
-            handle = producer.acquire_and_advance()
+            handle = producer.acquire()
             buffer[lane, handle.index] = handle.count * 1000 + lane
             if i % 2 == 0:
                 handle.commit()
             else:
                 producer.commit()
+            producer.advance()
         producer.tail()
     else:
         held = consumer.wait_and_advance(consumer.try_wait())
@@ -116,12 +117,51 @@ def with_handles(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
                 consumer = release(consumer, held)
             held = following.clone()
         out[COUNT - 1, lane] = buffer[WARP - 1 - lane, held.index]
-        consumer.release()
+        held.release()
 
 
 @pytest.mark.parametrize(("kernel", "stages"), [(with_states, 1), (with_states, 3), (with_handles, 2)])
 def test_consumers_read_what_producers_wrote(kernel: Any, stages: int) -> None:
     assert (out_of(kernel, stages) == EXPECTED).all()
+
+
+def advanced(producer: Any) -> tuple[Any, Any]:
+    """Where a participant is, and itself one further: public programs read the state by its mangled name."""
+    state = producer._PipelineProducer__state.clone()
+    producer.advance()
+    return state, producer
+
+
+@tt.kernel
+def handed_on(out: cute.Tensor, count: tt.Int32, copies: tt.Constexpr[bool]) -> None:
+    """A participant that functions return is the same one, also where a loop assigns it."""
+    barriers, _ = storage(4)
+    pipe = pipeline.PipelineAsync.create(
+        num_stages=4, producer_group=group(WARP), consumer_group=group(WARP), barrier_storage=barriers
+    )
+    producer, _ = pipe.make_participants()
+    alias = producer
+    for i in range(count):
+        state, producer = advanced(producer)
+        out[i, 0] = state.index
+        if copies:
+            producer = producer.clone()
+    state, _ = advanced(producer)
+    out[count, 0] = state.index
+    state, _ = advanced(alias)
+    out[count, 1] = state.index
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_loops_hand_participants_on(copies: bool) -> None:
+    @tt.jit
+    def run(out: cute.Tensor, count: tt.Int32) -> None:
+        handed_on(out, count, copies).launch(grid=1, block=1)
+
+    out = np.full((COUNT, WARP), -1, np.int32)
+    run(out, 2)
+    assert list(out[:3, 0]) == [0, 1, 2]
+    assert copies or out[2, 1] == 3
 
 
 def complete(pointer: Any, amount: Any) -> None:

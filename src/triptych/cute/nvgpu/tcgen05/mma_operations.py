@@ -19,6 +19,7 @@ from triptych.cute.tracing.device import device_trace, tracing
 from triptych.cute.tracing.eager import eager
 from triptych.cute.tracing.errors import UnknownMatrixInstructionError
 from triptych.ir.handles import Value
+from triptych.kernel_ir.analysis.addresses import AddressForms
 from triptych.kernel_ir.dialects.block_scales import CHUNK_ROWS, SCALE_BITS, chunks_of
 from triptych.kernel_ir.dialects.mma import WIDTHS
 from triptych.kernel_ir.dialects.tensor_memory import (
@@ -27,6 +28,7 @@ from triptych.kernel_ir.dialects.tensor_memory import (
     accumulator_layout,
     accumulator_words,
     address_step,
+    operand_layout,
 )
 from triptych.kernel_ir.dialects.tile import UMMA
 from triptych.kernel_ir.dialects.umma import DEPTH_BITS, LONG_DEPTH_BITS, Umma, umma
@@ -74,7 +76,7 @@ _FIELDS: Fields = {Field.ACCUMULATE: RunTimeField("accumulate", initial=False)}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UmmaOp(TypedMmaOp):
-    """A product of tiles of shared memory into tensor memory, which one thread begins."""
+    """A product of tiles of shared memory, or A of tensor memory, into tensor memory, which one thread begins."""
 
     cta_group: CtaGroup
     a_src: OperandSource
@@ -87,12 +89,14 @@ class UmmaOp(TypedMmaOp):
         is_deep = self.a_dtype in self.factors and self.shape_mnk[2] * self.a_dtype.width == self.depth_bits
         if umma(self._name()) is None or not is_deep:
             raise self._unknown()
-        if self.a_src is not OperandSource.SMEM:
+        rows = self.shape_mnk[0] // self.cta_group.value
+        whole = rows == LANES and self.a_major_mode is OperandMajorMode.K and not self.instruction.scale
+        if self.a_src is OperandSource.TMEM and not whole:
             raise UnknownMatrixInstructionError(
-                "A of a product in tensor memory is read from shared memory here",
+                "A of this product is not read from tensor memory",
                 span=place(),
-                found=str(self.a_src),
-                expected="OperandSource.SMEM",
+                found=f"{self.instruction.name} with {rows} rows of A in each CTA, {self.a_major_mode}",
+                expected=f"{LANES} rows in each CTA along K, without block scales; or OperandSource.SMEM",
             )
 
     def _name(self) -> str:
@@ -107,7 +111,8 @@ class UmmaOp(TypedMmaOp):
             span=place(),
             found=f"{a} * {b} with {d} sums on {self.shape_mnk} by {self.cta_group}{self._given_scales()}",
             expected=f"factors of {' or '.join(kind.__name__ for kind in self.factors)}, M of {rows}, "
-            f"N a multiple of 16 up to 256 (of 8 for M 64), K of {depth}{self._possible_scales()}",
+            f"N a multiple of {8 * self.cta_group.value} up to 256 (of 16 for bytes), K of {depth}"
+            f"{self._possible_scales()}",
         )
 
     def _given_scales(self) -> str:
@@ -134,26 +139,32 @@ class UmmaOp(TypedMmaOp):
         return _FIELDS
 
     def space_of(self, operand: str) -> AddressSpace:
-        """Factors in shared memory, sums in tensor memory."""
-        return AddressSpace.smem if operand in "AB" else AddressSpace.tmem
+        """Factors in shared memory, sums in tensor memory, and A in either."""
+        is_shared = operand == "B" or (operand == "A" and self.a_src is OperandSource.SMEM)
+        return AddressSpace.smem if is_shared else AddressSpace.tmem
 
     def fragment(self, operand: str, source: Tensor | AnyLayout | IntTuple) -> Tensor:
-        """A view of a partition of shared memory, or tensor memory for sums of a shape."""
-        if operand == "C":
-            return self._sums(source)
+        """A view of a partition of shared memory, or tensor memory for sums, or for A, of a shape."""
+        if self.space_of(operand) is AddressSpace.tmem:
+            return self._in_tensor_memory(operand, source)
         major = self.a_major_mode if operand == "A" else self.b_major_mode
         return shared_fragment(self, operand, source, major)
 
-    def _sums(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
+    def _in_tensor_memory(self, operand: str, source: Tensor | AnyLayout | IntTuple) -> Tensor:
         shape = source.layout.shape if isinstance(source, Tensor) else source
         shape = shape.shape if isinstance(shape, Layout | ComposedLayout) else shape
-        m, n, _ = self.shape_mnk
-        if not isinstance(shape, tuple) or size(shape[0]) != m // self.cta_group.value * n:
-            raise misfit("sums of another shape", str(shape), "what partition_shape_C gives, and stages after it")
-        words = accumulator_words(m, n, self.cta_group.value)
-        layout = accumulator_layout(words, shape[1:], WIDTHS[self.instruction.accumulator])
+        m, n, k = self.shape_mnk
+        if not isinstance(shape, tuple) or size(shape[0]) != m // self.cta_group.value * (n if operand == "C" else k):
+            expected = f"what partition_shape_{operand} gives, and stages after it"
+            raise misfit(f"{operand} of another shape", str(shape), expected)
+        if operand == "C":
+            words = accumulator_words(m, n, self.cta_group.value)
+            layout = accumulator_layout(words, shape[1:], WIDTHS[self.instruction.accumulator])
+        else:
+            layout = operand_layout(k, shape[1:], self.a_dtype.width)
         start = materialize(0, Int32.info, tracing())
-        return Tensor(Pointer(start, self.acc_dtype, AddressSpace.tmem, 16), layout)
+        dtype = self.acc_dtype if operand == "C" else self.a_dtype
+        return Tensor(Pointer(start, dtype, AddressSpace.tmem, 16), layout)
 
     def emit(self, product: MmaOperands) -> None:
         """All instructions as one operation."""
@@ -367,7 +378,8 @@ def _emit(instruction: Umma, product: MmaOperands) -> None:
     trace = device_trace()
     builder = trace.builder
     d, c = product.d.tensor, product.c.tensor
-    if d.pointer is not c.pointer or d.layout != c.layout:
+    forms = AddressForms()
+    if d.layout != c.layout or forms.address(d.pointer.ir_value()) != forms.address(c.pointer.ir_value()):
         raise misfit(
             "D is not C: UMMA accumulates in place",
             f"D {d} and C {c}",
@@ -381,7 +393,10 @@ def _emit(instruction: Umma, product: MmaOperands) -> None:
     }
     operands = [d.pointer.ir_value()]
     for operand in (product.a, product.b):
-        pointer, places, lies = slices(operand)
+        if operand.tensor.memspace is AddressSpace.smem:
+            pointer, places, lies = slices(operand)
+        else:
+            pointer, places, lies = operand.tensor.pointer.ir_value(), _tile_addresses(operand), []
         name = operand.name.lower()
         attributes[name], attributes[f"{name}_operand"] = builder.integers(places), builder.integers(lies)
         operands.append(pointer)
@@ -420,9 +435,10 @@ def _scale_addresses(
 
 
 def _tile_addresses(operand: Operand) -> list[int]:
-    """What the address of each tile (m, n) is further than that of the first."""
+    """What the address of each tile (m, n) of D, or (m, k) of A, is further than that of the first."""
     layout, (_, rows, columns) = operand.tensor.layout, operand.extents
     if not layout.is_static:
-        raise misfit("where the tiles of D are is not known while tracing", str(operand.tensor), "static modes")
-    places = [layout((0, m, n)[: len(layout)]) for n in range(columns) for m in range(rows)]
+        title = f"where the tiles of {operand.name} are is not known while tracing"
+        raise misfit(title, str(operand.tensor), "static modes")
+    places = [layout((0, first, second)[: len(layout)]) for second in range(columns) for first in range(rows)]
     return [address_step(place, operand.dtype.width) for place in places]

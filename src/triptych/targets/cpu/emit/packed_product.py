@@ -31,7 +31,8 @@ table, and the two distances inside a slice."""
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """The type of an operand and how it lies: K- or MN-major under a swizzle, or (None) in registers."""
+    """The type of an operand and how it lies: K- or MN-major under a swizzle, or (None) in registers or columns of
+    tensor memory."""
 
     kind: str
     major: int | None

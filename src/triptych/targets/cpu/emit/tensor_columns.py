@@ -39,7 +39,7 @@ from triptych.targets.cpu.emit.tma import own_rank
 from triptych.targets.cpu.emit.values import plain_pointer
 from triptych.targets.cpu.emit.warp import LaunchCoordinates, Warp
 
-_WARP_SHIFT, _SITE_SHIFT = 8, 16
+_SITE_SHIFT = 16
 _NO_MORE = -1
 """In place of how many columns the last allocation had."""
 _ADDRESS_COLUMN = (1 << LANE_SHIFT) - 1
@@ -94,7 +94,7 @@ def allocate(warp: Warp, operation: Operation) -> None:
         expected=f"allocations of a block of at most {COLUMNS} columns together",
     )
     state.set(TENSOR_USED, code.value("arith.ori", (used, code.value("arith.shli", (mask, found), "i32")), "i32"))
-    state.set(_owner(code, found), _entry(warp, many, _number(operation)))
+    state.set(_owner(code, found), _entry(code, many, _number(operation)))
     address = code.value("arith.muli", (found, code.constant(FEWEST_COLUMNS, "i32")), "i32")
     warp.arrays.observer.tensor(warp, operation, own_rank(warp), address, columns)
     code.store(address, word, 4)
@@ -132,7 +132,7 @@ def free(warp: Warp, operation: Operation) -> None:
     column = code.value("arith.andi", (address, code.constant(COLUMN_MASK, "i32")), "i32")
     start = _parts(code, column)
     entry = state.get(_owner(code, start))
-    taken = code.value("arith.andi", (entry, code.constant((1 << _WARP_SHIFT) - 1, "i32")), "i32")
+    taken = code.value("arith.andi", (entry, code.constant((1 << _SITE_SHIFT) - 1, "i32")), "i32")
     many = _parts(code, columns)
     _require(
         warp,
@@ -141,16 +141,6 @@ def free(warp: Warp, operation: Operation) -> None:
         code.constant(0, "i32"),
         "columns of tensor memory are given back that are not taken",
         expected="the address and the number of columns of an allocation, once",
-    )
-    below = (1 << _SITE_SHIFT) - 1
-    owner = code.value("arith.andi", (entry, code.constant(below, "i32")), "i32")
-    _require(
-        warp,
-        operation,
-        code.compare("eq", owner, _entry(warp, many, None)),
-        code.constant(0, "i32"),
-        "columns of tensor memory are given back by another warp than the one that has taken them",
-        expected="one warp of the block that takes columns and gives them back",
     )
     rank = own_rank(warp)
     ranks = [rank, code.value("arith.xori", (rank, code.constant(1, "i32")), "i32")]
@@ -181,12 +171,9 @@ def _owner(code: LaneBuilder, part: Value) -> Value:
     return code.value("arith.addi", (code.resized(part, "i64"), code.constant(TENSOR_OWNERS, "i64")), "i64")
 
 
-def _entry(warp: Warp, parts: Value, site: int | None) -> Value:
-    """How many parts, for which warp, and where: without a place the lower half."""
-    code = warp.code
-    owner = code.value("arith.shli", (warp.number, code.constant(_WARP_SHIFT, "i32")), "i32")
-    upper = code.constant(0 if site is None else site + 1 << _SITE_SHIFT, "i32")
-    return code.value("arith.ori", (code.value("arith.ori", (owner, parts), "i32"), upper), "i32")
+def _entry(code: LaneBuilder, parts: Value, site: int) -> Value:
+    """How many parts, and where they were taken."""
+    return code.value("arith.ori", (parts, code.constant(site + 1 << _SITE_SHIFT, "i32")), "i32")
 
 
 def _number(operation: Operation) -> int:

@@ -6,9 +6,10 @@ are neighbouring words of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from itertools import product
+from typing import Any
 
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.dialects.block_scales import CHUNK, CHUNK_FACTORS, word_step
@@ -22,6 +23,7 @@ from triptych.kernel_ir.dialects.tensor_memory import (
     LANE_SHIFT,
     LANES,
     WARP_LANES,
+    WORD_BITS,
     TmemAccess,
 )
 from triptych.kernel_ir.dialects.tile import (
@@ -36,7 +38,7 @@ from triptych.kernel_ir.dialects.tile import (
     UMMA,
     UMMA_COMMIT,
 )
-from triptych.kernel_ir.dialects.umma import LONG_DEPTH_BITS, Umma, umma
+from triptych.kernel_ir.dialects.umma import DEPTH_BITS, LONG_DEPTH_BITS, Umma, umma
 from triptych.layout import Layout
 from triptych.targets.cpu.abi.system import has_wide_registers
 from triptych.targets.cpu.emit.async_queue import defer_umma
@@ -180,7 +182,10 @@ def multiply(warp: Warp, operation: Operation) -> None:
     instruction = umma(str(attributes["instruction"].value))
     assert instruction is not None, "checked where it was emitted"
     d, a, b, accumulate, *rest = given
-    ranks, states, factors = _of_blocks(warp, operation, instruction.ctas, (a, b))
+    in_tensor = not list(attributes["a_operand"])
+    ranks, states, factors = _of_blocks(warp, operation, instruction.ctas, (b,) if in_tensor else (a, b))
+    if in_tensor:
+        _are_read(warp, operation, a, DEPTH_BITS // WORD_BITS, attributes["a"], ranks, states)
     for address in _sums(warp, operation, d):
         require_taken(warp, operation, address, instruction.columns, states)
         for rank in ranks:
@@ -190,7 +195,7 @@ def multiply(warp: Warp, operation: Operation) -> None:
     for low, size in _ranges(warp, operation, instruction, factors, rest[2:]):
         warp.arrays.observer.begins(warp, operation, first_lane(warp), low, size)
     bases = [warp.code.load(state.place(TENSOR_MEMORY), "!llvm.ptr", 8) for state in states]
-    values = [*bases, d, *factors, accumulate, *rest]
+    values = [*bases, d, *[a] * (instruction.ctas if in_tensor else 0), *factors, accumulate, *rest]
     defer_umma(warp, values, partial(_product, warp, operation, instruction))
 
 
@@ -203,14 +208,31 @@ def _scales_are_read(
     states: Sequence[State],
 ) -> None:
     """The columns of scales are taken, in every block: those of its own rows, and of all columns."""
-    code, (m, n, _) = warp.code, instruction.shape_mnk
+    m, n, _ = instruction.shape_mnk
     for name, start, rows in zip(("sfa", "sfb"), scales, (m // instruction.ctas, n), strict=True):
-        columns = -(-rows // WARP_LANES)
-        for step in sorted({step & COLUMN_MASK for step in operation.attributes[name]}):
-            address = code.value("arith.addi", (start, code.constant(step, "i32")), "i32")
-            require_taken(warp, operation, address, columns, states)
-            for rank in ranks:
-                warp.arrays.observer.scales(warp, operation, rank, address, columns)
+        _are_read(
+            warp, operation, start, -(-rows // WARP_LANES), operation.attributes[name], ranks, states, scales=True
+        )
+
+
+def _are_read(
+    warp: Warp,
+    operation: Operation,
+    start: Value,
+    columns: int,
+    steps: Iterable[int],
+    ranks: Sequence[Value],
+    states: Sequence[State],
+    *,
+    scales: bool = False,
+) -> None:
+    """So many columns from each step on are taken, in every block."""
+    code = warp.code
+    for step in sorted({step & COLUMN_MASK for step in steps}):
+        address = code.value("arith.addi", (start, code.constant(step, "i32")), "i32")
+        require_taken(warp, operation, address, columns, states)
+        for rank in ranks:
+            warp.arrays.observer.reads(warp, operation, rank, address, columns, scales)
 
 
 def _of_blocks(
@@ -242,7 +264,8 @@ def _ranges(
         return []
     attributes, ctas, found = operation.attributes, instruction.ctas, []
     m, n, k = instruction.shape_mnk
-    for i, (name, kind, rows) in enumerate((("a", instruction.a, m), ("b", instruction.b, n))):
+    operands = [("a", instruction.a, m), ("b", instruction.b, n)]
+    for i, (name, kind, rows) in enumerate(operands[-(len(factors) // ctas) :]):
         size, places = max(1, WIDTHS[kind] // 8), list(attributes[name])
         if instruction.is_long:
             found += _two_buffers(warp, factors[i * ctas : (i + 1) * ctas], seconds[i], rows // ctas)
@@ -269,10 +292,10 @@ def _two_buffers(warp: Warp, starts: Sequence[Value], second: Value, rows: int) 
     return found
 
 
-def _tile_function(instruction: Umma, lies: Sequence[SmemOperand]) -> tuple[str, str]:
+def _tile_function(instruction: Umma, lies: Sequence[Sequence[Any]]) -> tuple[str, str]:
     """The function that multiplies a tile: its name and its text."""
     left, right = (
-        Operand(kind, one.major, one.swizzle, *((1,) if instruction.is_long else ()))
+        Operand(kind, *one[:2], *((1,) if instruction.is_long else ()))
         for kind, one in zip((instruction.a, instruction.b), lies, strict=True)
     )
     wide = has_wide_registers()
@@ -295,13 +318,17 @@ def _product(warp: Warp, operation: Operation, instruction: Umma, state: State |
     a, b, accumulate = given[ctas + 1 : 2 * ctas + 1], given[2 * ctas + 1 : 3 * ctas + 1], given[3 * ctas + 1]
     addresses, seconds = given[3 * ctas + 2 : 3 * ctas + 4], given[3 * ctas + 4 :]
     _, n, _ = instruction.shape_mnk
-    lies = [SmemOperand(*attributes[f"{name}_operand"]) for name in "ab"]
+    lies: list[list[Any]] = [list(attributes[f"{name}_operand"]) or _IN_COLUMNS for name in "ab"]
     name, text = _tile_function(instruction, lies)
     warp.arrays.define(text)
     tiles, steps = list(attributes["tiles"]), list(attributes["d"])
-    tables = {name: table(warp, list(attributes[name])) for name in "ab"}
+    places = {name: list(attributes[name]) for name in "ab"}
+    if lies[0] is _IN_COLUMNS:
+        places["a"] = [4 * LANES * (step & COLUMN_MASK) for step in places["a"]]
+        a = [_place(warp, base, address) for base, address in zip(bases, a, strict=True)]
+    tables = {name: table(warp, found) for name, found in places.items()}
     number = partial(code.constant, kind="i64")
-    distances = [number(part) for one in lies for part in (one.leading, one.stride)]
+    distances = [number(part) for one in lies for part in one[2:]]
     callee = {"callee": code.attribute(f'@"{name}"')}
     slices = 3 if instruction.is_long else tiles[2]
     blocks = product(range(ctas), repeat=2) if instruction.scale else [(0, 0)]
@@ -403,6 +430,8 @@ def wait(warp: Warp, operation: Operation) -> None:
 
 _ROW_BYTES = 128
 """Of a buffer that an instruction of K = 96 reads."""
+_IN_COLUMNS: list[Any] = [None, 0, 0, 0]
+"""In the place of how an operand lies in shared memory."""
 _BYTE_SHIFT = 30
 """Where the byte of a word is in an address of scales."""
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {

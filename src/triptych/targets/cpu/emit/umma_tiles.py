@@ -1,4 +1,4 @@
-"""UMMA tile functions: each multiplies tiles of shared memory into tensor memory, written for each kind.
+"""UMMA tile functions: each multiplies tiles of shared memory, or A of tensor memory, into tensor memory.
 
 Input: element types, how the factors lie, and the rows of a tile. Output: MLIR text. A column of tensor memory is 128
 words, a lane each, so that 16 rows of a column are a vector as they lie.
@@ -10,9 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
+from triptych.kernel_ir.dialects.mma import WIDTHS
 from triptych.kernel_ir.dialects.smem_operands import ATOM_ROWS, K_MAJOR
 from triptych.kernel_ir.dialects.tensor_memory import LANES as TENSOR_LANES
-from triptych.targets.cpu.emit.operand_conversion import converted
+from triptych.kernel_ir.dialects.tensor_memory import WORD_BITS
+from triptych.kernel_ir.dialects.umma import DEPTH_BITS
+from triptych.targets.cpu.emit.operand_conversion import converted, stored_type
 from triptych.targets.cpu.emit.packed_product import FOUR, LANES, OF_FACTORS, Operand, PackedProduct
 
 PARAMETERS = ("%d: !llvm.ptr", "%accumulate: i1", "%blocks: i64", "%depth: i64", *OF_FACTORS)
@@ -97,6 +100,32 @@ class _UmmaProduct(PackedProduct):
             before = lines.value(f"arith.muli {columns}, %k_count : i64")
             lines.add(f"%right = llvm.getelementptr %all_right[{before}] : (!llvm.ptr, i64) -> !llvm.ptr, {self._kind}")
             yield
+
+    def _pack_columns(self) -> None:
+        """Where A is in tensor memory: the words of 16 lanes in each of its columns, from the lowest bits on."""
+        if self._a.major is not None:
+            super()._pack_columns()
+            return
+        lines, width = self._lines, WIDTHS[self._a.kind]
+        words, parts = f"vector<{LANES}xi32>", WORD_BITS // width
+        stored = stored_type(self._a.kind)
+        bits, narrow = f"vector<{LANES}xi{width}>", f"vector<{LANES}x{stored}>"
+        pointer = lines.value("llvm.inttoptr %start : i64 to !llvm.ptr")
+        first = lines.moved(pointer, lines.value("arith.muli %group, %c16 : i64"), "i32")
+        for column in range(DEPTH_BITS // WORD_BITS):
+            place = lines.element(first, TENSOR_LANES * column, "i32")
+            word = lines.value(f"llvm.load {place} {{alignment = 64 : i64}} : !llvm.ptr -> {words}")
+            for part in range(parts):
+                one = word
+                if part:
+                    away = lines.value(f"arith.constant dense<{width * part}> : {words}")
+                    one = lines.value(f"arith.shrui {word}, {away} : {words}")
+                if parts > 1:
+                    one = lines.value(f"arith.trunci {one} : {words} to {bits}")
+                if stored != f"i{width}":
+                    one = lines.value(f"arith.bitcast {one} : {bits} to {narrow}")
+                found = lines.convert(converted, one, self._a.kind, LANES)
+                self._store_left(lines.plus("%first_k", parts * column + part), "%w", found)
 
     def _add_to_columns(self) -> None:
         """To the four columns from 8j + i on."""

@@ -152,8 +152,8 @@ class Observer:
     ) -> None:
         """A warp is about to take, use or give back columns of the tensor memory of a block of the cluster (i32)."""
 
-    def scales(self, warp: Warp, operation: Operation, rank: Value, address: Value, columns: int) -> None:
-        """A product is about to read block scales in columns of the tensor memory of a block."""
+    def reads(self, warp: Warp, operation: Operation, rank: Value, address: Value, columns: int, scales: bool) -> None:
+        """A product is about to read A, or block scales, in columns of the tensor memory of a block."""
 
     def asks(self, warp: Warp, operation: Operation, lane: Value, barrier: Value, given: Value) -> None:
         """A thread asks for another cluster, and the mbarrier of its own block will say whether it is given (i32)."""

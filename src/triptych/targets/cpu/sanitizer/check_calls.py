@@ -124,8 +124,9 @@ class AsyncProxyCalls(Observer):
     ) -> None:
         self._of_columns(warp, operation, _TENSOR[operation.name], rank, address, columns, adds)
 
-    def scales(self, warp: Warp, operation: Operation, rank: Value, address: Value, columns: int) -> None:
-        self._of_columns(warp, operation, at.TENSOR_SCALES, rank, address, columns, None)
+    def reads(self, warp: Warp, operation: Operation, rank: Value, address: Value, columns: int, scales: bool) -> None:
+        kind = at.TENSOR_SCALES if scales else at.TENSOR_OPERAND
+        self._of_columns(warp, operation, kind, rank, address, columns, None)
 
     def _of_columns(
         self, warp: Warp, operation: Operation, kind: int, rank: Value, address: Value, columns: int | Value,

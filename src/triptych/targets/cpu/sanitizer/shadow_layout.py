@@ -150,7 +150,7 @@ COME_TO_SITE = 15
 # what threads do with an mbarrier
 MAKE_PHASE, USE_PHASE, ARRIVE_PHASE, PASS_PHASE = 0, 1, 2, 3
 # what is done with columns of tensor memory: by warps to their lanes, then to all lanes
-TENSOR_LOAD, TENSOR_STORE, TENSOR_PRODUCT, TENSOR_ALLOC, TENSOR_FREE, TENSOR_SCALES = range(6)
+TENSOR_LOAD, TENSOR_STORE, TENSOR_PRODUCT, TENSOR_ALLOC, TENSOR_FREE, TENSOR_SCALES, TENSOR_OPERAND = range(7)
 
 # calls of pipelines
 PIPELINE_SIDES, STAGES = 16, 24

@@ -149,13 +149,13 @@ def _tensor() -> str:
     step = f.select(by_warp, _QUARTERS, 1, "i32")
     cells = [begin, column + columns * _QUARTERS, step]
     warp, lanes = thread >> field(f, state, at.LANES), [state, thread, *cells, site]
-    unset, nobody = f.number(Kind.UNINITIALISED.value, "i32"), f.number(0, "i32")
+    uninitialized, nobody = f.number(Kind.UNINITIALISED.value, "i32"), f.number(0, "i32")
     products = warp + (at.FIRST_AGENT + at.WGMMA_AGENT)
     put(f, state, at.USES_CLOCKS, f.number(1, "i32"))
     with f.when(what.equals(at.TENSOR_ALLOC)):
         _forget(f, state, column, columns)
     with f.when(what.equals(at.TENSOR_LOAD)):
-        f.call("triptych_check_tensor_written", "void", [*lanes, nobody, unset])
+        f.call("triptych_check_tensor_written", "void", [*lanes, nobody, uninitialized])
         _read(f, state, thread, site, cells, at.TMEM_LOAD_AGENT)
     with f.when(what.equals(at.TENSOR_STORE)):
         f.call(
@@ -166,12 +166,13 @@ def _tensor() -> str:
         f.call("triptych_check_tensor_loaded", "void", lanes)
         _mark(f, _row(f, state, 0), cells, _by(f, state, thread, warp + at.TMEM_STORE_AGENT, site))
     with f.when(what.equals(at.TENSOR_PRODUCT)):
-        added = f.select(adds.differs(0), unset, nobody, "i32")
+        added = f.select(adds.differs(0), uninitialized, nobody, "i32")
         f.call("triptych_check_tensor_written", "void", [*lanes, products, added])
         f.call("triptych_check_tensor_loaded", "void", lanes)
         _mark(f, _row(f, state, 0), cells, _by(f, state, thread, warp + at.WGMMA_AGENT, site))
-    with f.when(what.equals(at.TENSOR_SCALES)):
-        kind = f.number(Kind.UNSET_SCALES.value, "i32")
+    with f.when(what >= at.TENSOR_SCALES):
+        of_scales = f.number(Kind.MISSING_SCALES.value, "i32")
+        kind = f.select(what.equals(at.TENSOR_SCALES), of_scales, uninitialized, "i32")
         f.call("triptych_check_tensor_written", "void", [*lanes, products, kind])
         _read(f, state, thread, site, cells, at.WGMMA_AGENT)
     with f.when(what.equals(at.TENSOR_FREE)):

@@ -13,7 +13,7 @@ from triptych.ir.handles import Module, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.passes import Replacement, Rule, replace_each
 from triptych.ir.types import TENSOR_SPACE, pointer_to
-from triptych.kernel_ir.dialects.smem_operands import CHUNK_BYTES, SmemOperand
+from triptych.kernel_ir.dialects.smem_operands import CHUNK_BYTES, K_MAJOR, SmemOperand
 from triptych.kernel_ir.dialects.tile import (
     TMEM_ALLOC,
     TMEM_COPY,
@@ -65,17 +65,20 @@ def _multiply(op: Replacement) -> list[Value]:
     scales, seconds = rest[:2], dict(zip("ab", rest[2:], strict=False))
     m_tiles, n_tiles, k_tiles = attributes["tiles"]
     steps, places = list(attributes["d"]), {name: list(attributes[name]) for name in "ab"}
-    lies = {name: SmemOperand(*attributes[f"{name}_operand"]) for name in "ab"}
-    bits = op.integer("i32", instruction.descriptor(lies["a"].major, lies["b"].major))
+    shared = {name: list(attributes[f"{name}_operand"]) for name in "ab"}
+    lies = {name: SmemOperand(*operand) for name, operand in shared.items() if operand}
+    bits = op.integer("i32", instruction.descriptor(lies["a"].major if "a" in lies else K_MAJOR, lies["b"].major))
     kind, ctas = instruction.kind, op.integer("i32", instruction.ctas)
-    name, zero = "tcgen05.mma.shared", op.integer("i32", 0)
+    name, zero = "tcgen05.mma.shared" if "a" in lies else "tcgen05.mma.tensor", op.integer("i32", 0)
     if scales:
         name = f"{name}.{kind}.block_scale{_BLOCKS[kind, instruction.vector]}"
 
     def issue() -> None:
-        starts = {"a": _start(op, a), "b": _start(op, b)}
+        starts = {name: _start(op, each) for name, each in (("a", a), ("b", b)) if name in lies}
 
-        def descriptor(name: str, index: int) -> Value:
+        def operand(name: str, index: int) -> Value:
+            if name not in lies:
+                return _pointer(op, _moved(op, a, places[name][index]))
             if seconds:
                 return _of_two_buffers(op, {"a": a, "b": b}[name], seconds[name], lies[name])
             return _descriptor(op, starts[name], lies[name].umma_descriptor(), places[name][index] // CHUNK_BYTES)
@@ -86,7 +89,7 @@ def _multiply(op: Replacement) -> list[Value]:
                 for m in range(m_tiles):
                     step = op.integer("i32", steps[m + m_tiles * n])
                     there = _pointer(op, op.value("arith.addi", (d, step), "i32"))
-                    factors = (descriptor("a", m + m_tiles * k), descriptor("b", n + n_tiles * k))
+                    factors = (operand("a", m + m_tiles * k), operand("b", n + n_tiles * k))
                     adds = accumulate if k == 0 else true
                     if scales:
                         found = [

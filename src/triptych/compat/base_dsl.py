@@ -1,0 +1,29 @@
+"""BaseDSL of public programs: the language that traces, which they ask for the architecture that code is made for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.compat.modelled_gpu import modelled_gpu
+from triptych.cute.arch.architectures import Arch
+from triptych.cute.tracing.eager import eager
+from triptych.support.config import config
+
+
+class BaseDSL:
+    """What programs ask the language itself."""
+
+    def __repr__(self) -> str:
+        return f"BaseDSL({self.get_arch_enum()})"
+
+    @classmethod
+    @eager
+    def _get_dsl(cls) -> BaseDSL:
+        return cls()
+
+    @eager
+    def get_arch_enum(self) -> Any:
+        """The architecture of the target, or of the modelled GPU where programs run on a CPU."""
+        _, _, of_target = config().target.partition(":")
+        name = of_target if of_target.startswith("sm_") else f"sm_{modelled_gpu().generation}a"
+        return Arch[name]
