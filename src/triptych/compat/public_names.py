@@ -368,7 +368,7 @@ HOMES = {
     "cutlass._mlir.dialects.nvvm": "triptych.compat.mlir_builders.dialects.nvvm",
     "cutlass._mlir.dialects.vector": "triptych.compat.mlir_builders.dialects.vector",
     "cutlass._mlir.ir": "triptych.compat.mlir_builders.ir",
-    "cutlass.base_dsl.arch": "triptych.cute.arch",
+    "cutlass.base_dsl.arch": "triptych.cute.arch.architectures",
     "cutlass.base_dsl.runtime.cuda": "triptych.compat.cuda_checks",
     "cutlass.base_dsl.typing": "triptych.cute.typing",
     "cutlass.cuda": "triptych.cuda",

@@ -3,4 +3,4 @@ from triptych import compat
 with compat.activated():
     import cutlass.cute as cute
 
-    group = cute.nvgpu.tcgen05.make_umma_smem_desc  # error: TT0706 at "cute.nvgpu"
+    group = cute.nvgpu.tcgen05.TmemLoadRedOp  # error: TT0706 at "cute.nvgpu"

@@ -6,6 +6,8 @@ import enum
 from functools import total_ordering
 from typing import Any
 
+__all__ = ["Arch"]
+
 _GENERAL = (80, 86, 87, 89, 90)
 _OF_FAMILIES = (100, 101, 103, 110, 120, 121)
 _VARIANTS = ("", "a", "f")

@@ -3,4 +3,4 @@ from triptych import compat
 with compat.activated():
     import cutlass.cute as cute
 
-    print(hasattr(cute.nvgpu.tcgen05, "make_umma_smem_desc"))
+    print(hasattr(cute.nvgpu.tcgen05, "TmemLoadRedOp"))

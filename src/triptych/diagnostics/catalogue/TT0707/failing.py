@@ -1,6 +1,6 @@
 from triptych import compat
 
 with compat.activated():
-    from cutlass.cute.nvgpu.tcgen05 import make_umma_smem_desc
+    from cutlass.cute.nvgpu.tcgen05 import TmemLoadRedOp
 
-    print(make_umma_smem_desc)
+    print(TmemLoadRedOp)

@@ -2,6 +2,6 @@ from triptych import compat
 
 with compat.activated():
     try:
-        from cutlass.cute.nvgpu.tcgen05 import make_umma_smem_desc
+        from cutlass.cute.nvgpu.tcgen05 import TmemLoadRedOp
     except ImportError:
-        make_umma_smem_desc = None
+        TmemLoadRedOp = None
