@@ -12,7 +12,13 @@ from triptych.cute.pipeline.mbarrier_ring import pipeline_init_arrive, pipeline_
 from triptych.cute.pipeline.order import NamedBarrier, PipelineOrder, arrive, arrive_and_wait, sync
 from triptych.cute.pipeline.participants import Agent, CooperativeGroup, PipelineConsumer, PipelineProducer
 from triptych.cute.pipeline.states import PipelineState, PipelineUserType, make_pipeline_state
-from triptych.cute.pipeline.umma_pipelines import PipelineAsyncUmma, PipelineTmaUmma, PipelineUmmaAsync
+from triptych.cute.pipeline.umma_pipelines import (
+    PipelineAsyncUmma,
+    PipelineOp,
+    PipelineTmaMultiConsumersAsync,
+    PipelineTmaUmma,
+    PipelineUmmaAsync,
+)
 
 __all__ = [
     "Agent",
@@ -23,10 +29,12 @@ __all__ = [
     "PipelineClcFetchAsync",
     "PipelineConsumer",
     "PipelineCpAsync",
+    "PipelineOp",
     "PipelineOrder",
     "PipelineProducer",
     "PipelineState",
     "PipelineTmaAsync",
+    "PipelineTmaMultiConsumersAsync",
     "PipelineTmaStore",
     "PipelineTmaUmma",
     "PipelineUmmaAsync",

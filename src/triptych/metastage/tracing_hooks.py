@@ -156,7 +156,7 @@ class TracingHooks(StoppingHooks):
         set: Set = ignore_values,
         calls: Calls = (),
     ) -> None:
-        if isinstance(iterable, Range) and iterable.unroll_full:
+        if isinstance(iterable, Range) and iterable.unroll_full and iterable.is_static:
             self._unrolled(iterable.static(), body, exits, names, get, set)
         elif not isinstance(iterable, range | Range):
             self._unrolled(iterable, body, exits, names, get, set)

@@ -12,6 +12,7 @@ from triptych.cute.copies.tiled import TiledCopy
 from triptych.cute.mma.tiled import TiledMma, make_tiled_mma
 from triptych.cute.nvgpu.cpasync import CopyBulkTensorTileG2SMulticastOp, CopyBulkTensorTileG2SOp
 from triptych.cute.nvgpu.cta_groups import CtaGroup
+from triptych.cute.nvgpu.shared_operands import SmemLayoutAtomKind, make_smem_layout_atom
 from triptych.cute.nvgpu.tcgen05.copy_operations import (
     Ld16x128bOp,
     Ld16x256bOp,
@@ -46,11 +47,13 @@ __all__ = [
     "cluster_shape_to_tma_atom_B",
     "cluster_shape_to_tma_atom_SFB",
     "compute_epilogue_tile_shape",
+    "get_smem_layout_atom_ab",
     "get_smem_store_op",
     "get_tmem_load_op",
     "make_blockscaled_trivial_tiled_mma",
     "make_smem_layout",
     "make_smem_layout_a",
+    "make_smem_layout_atom",
     "make_smem_layout_b",
     "make_smem_layout_epi",
     "make_trivial_tiled_mma",
@@ -164,6 +167,15 @@ def make_smem_layout(
     rows, columns = smem_tile_shape
     layout = LayoutEnum.COL_MAJOR if leading_mode is OperandMajorMode.MN else LayoutEnum.ROW_MAJOR
     return hopper_helpers.make_smem_layout_a(layout, (rows, 1, columns), a_dtype, num_stages)
+
+
+def get_smem_layout_atom_ab(
+    major_mode: OperandMajorMode, element_type: type[Numeric], smem_shape_mn_k: tuple[int, int]
+) -> SmemLayoutAtomKind:
+    """The atom with the widest swizzle that a tile (m or n, k) has whole."""
+    layout = LayoutEnum.ROW_MAJOR if major_mode is OperandMajorMode.K else LayoutEnum.COL_MAJOR
+    contiguous = smem_shape_mn_k[1 if major_mode is OperandMajorMode.K else 0]
+    return hopper_helpers.get_smem_layout_atom(layout, element_type, contiguous)
 
 
 def make_smem_layout_a(

@@ -6,6 +6,7 @@ blocks whose stages the products have read, or in both blocks of the pair.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -15,12 +16,14 @@ from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync, barrier_arrays
 from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, begin, several, when
-from triptych.cute.pipeline.participants import CooperativeGroup
+from triptych.cute.pipeline.participants import Agent, CooperativeGroup
 from triptych.cute.pipeline.states import PipelineState, Place
 from triptych.cute.tensors.layout_queries import make_layout_image_mask
 from triptych.cute.tracing.device import Integer, bits32, device_function, device_trace
+from triptych.cute.tracing.errors import PipelineError
 from triptych.kernel_ir.dialects.tile import TMEM_FENCE, UMMA_COMMIT
 from triptych.layout import Layout, size
+from triptych.metastage.trace.trace import place
 
 _M, _N = 1, 2
 """Modes of a cluster (v, m, n, k)."""
@@ -85,6 +88,57 @@ class PipelineTmaUmma(PipelineTmaAsync):
         self._calls.record("consumer_release", state)
         blocks = None if self._blocks is None else _of_pair(self._blocks, _M, _N)
         commit_products(self.sync_object_empty.get_barrier(state.index), _ctas(self._blocks), blocks)
+
+
+class PipelineOp(enum.Enum):
+    """Who uses a stage: threads, or products in tensor memory."""
+
+    AsyncThread = enum.auto()
+    TCGen05Mma = enum.auto()
+
+
+class PipelineTmaMultiConsumersAsync(PipelineTmaUmma):
+    """Stages that TMA copies fill, and that both products and threads read: it is empty when all of them are done."""
+
+    @classmethod
+    @device_function
+    def create(  # type: ignore[override]
+        cls,
+        *,
+        num_stages: int,
+        producer_group: CooperativeGroup,
+        consumer_group_umma: CooperativeGroup,
+        consumer_group_async: CooperativeGroup,
+        tx_count: Integer,
+        barrier_storage: object = None,
+        cta_layout_vmnk: Layout | None = None,
+        defer_sync: bool = False,
+    ) -> Self:
+        """An empty pipeline whose stages are full when `tx_count` bytes have come."""
+        if several(cta_layout_vmnk) is not None:
+            raise PipelineError(
+                "products and threads release the stages of one CTA",
+                span=place(),
+                found=f"cta_layout_vmnk={cta_layout_vmnk}",
+                expected="no cluster, or one of a single CTA",
+            )
+        everyone = CooperativeGroup(Agent.Thread, consumer_group_umma.size + consumer_group_async.size)
+        return super().create(
+            num_stages=num_stages,
+            producer_group=producer_group,
+            consumer_group=everyone,
+            tx_count=tx_count,
+            barrier_storage=barrier_storage,
+            defer_sync=defer_sync,
+        )
+
+    def consumer_release(self, state: Place, op_type: PipelineOp = PipelineOp.AsyncThread) -> None:
+        """This thread does not read the stage any more, or products that this warp has begun, when they are
+        complete."""
+        if op_type is PipelineOp.TCGen05Mma:
+            super().consumer_release(state)
+        else:
+            PipelineAsync.consumer_release(self, state)
 
 
 class _OfPairs(PipelineAsync):

@@ -29,6 +29,7 @@ NAME = re.compile(r'"((?:simt|tile|gpu|llvm|scf|cf|ub)\.[a-z][\w.]*)"')
 NOT_IN_KERNELS = {
     "scf.execute_region",  # while tracing, until it is known what a loop or branch carries
     *("llvm.fptosi.sat", "llvm.fptoui.sat"),  # intrinsics
+    "gpu.func",  # whose arguments those of the kernel are
     "llvm.insertvalue",  # a launch's events and stream, in host code
 }
 

@@ -35,7 +35,8 @@ def test_instruction_descriptors(name: str, majors: tuple[int, int], bits: int) 
     "name",
     [
         "m128n264k16.f32.f16.f16.cta1",
-        "m128n8k16.f32.f16.f16.cta1",
+        "m128n12k16.f32.f16.f16.cta1",
+        "m128n8k16.f32.f16.f16.cta2",
         "m128n256k8.f32.f16.f16.cta1",
         "m64n64k16.f32.f16.f16.cta2",
         "m256n64k16.f32.f16.f16.cta1",

@@ -145,3 +145,16 @@ def test_a_mismatch_names_the_assignment_in_the_method() -> None:
         tt.compile(program, 1)
     assert raised.value.span is not None
     assert raised.value.span.text().strip() == "self.done = self.done / 2"
+
+
+def test_a_range_that_cannot_be_unrolled_loops_at_run_time() -> None:
+    """`unroll_full` asks for speed: with bounds of the run it changes no result."""
+
+    def program(first: Any, last: Any) -> Any:
+        total = 0
+        for i in tt.range(first, last, 3, unroll_full=True):
+            total += i
+        return total
+
+    compiled = tt.compile(program, 1, 2)
+    assert [compiled(1, n) for n in (0, 1, 2, 11)] == [sum(range(1, n, 3)) for n in (0, 1, 2, 11)]

@@ -6,6 +6,7 @@ import enum
 from typing import ClassVar
 
 from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.addresses import checks_bounds
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.mma.atoms import BlockScales, MmaOperands, Operand, misfit
 from triptych.cute.mma.run_time_fields import Fields, RunTimeField
@@ -18,6 +19,7 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_trace, tracing
 from triptych.cute.tracing.eager import eager
 from triptych.cute.tracing.errors import UnknownMatrixInstructionError
+from triptych.diagnostics.runtime_errors import OutOfBoundsError
 from triptych.ir.handles import Value
 from triptych.kernel_ir.analysis.addresses import AddressForms
 from triptych.kernel_ir.dialects.block_scales import CHUNK_ROWS, SCALE_BITS, chunks_of
@@ -33,6 +35,7 @@ from triptych.kernel_ir.dialects.tensor_memory import (
 from triptych.kernel_ir.dialects.tile import UMMA
 from triptych.kernel_ir.dialects.umma import DEPTH_BITS, LONG_DEPTH_BITS, Umma, umma
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, size
+from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import (
     BFloat16,
@@ -378,14 +381,7 @@ def _emit(instruction: Umma, product: MmaOperands) -> None:
     trace = device_trace()
     builder = trace.builder
     d, c = product.d.tensor, product.c.tensor
-    forms = AddressForms()
-    if d.layout != c.layout or forms.address(d.pointer.ir_value()) != forms.address(c.pointer.ir_value()):
-        raise misfit(
-            "D is not C: UMMA accumulates in place",
-            f"D {d} and C {c}",
-            "the same tensor twice",
-            "cute.gemm(tiled_mma, sums, a, b, sums)",
-        )
+    _require_in_place(d, c)
     attributes = {
         "instruction": builder.string(instruction.name),
         "tiles": builder.integers(product.tiles),
@@ -412,6 +408,25 @@ def _emit(instruction: Umma, product: MmaOperands) -> None:
     if instruction.is_long:
         operands += [second_buffer(operand) for operand in (product.a, product.b)]
     trace.operation(UMMA, operands, attributes=attributes)
+
+
+def _require_in_place(d: Tensor, c: Tensor) -> None:
+    """Refuse sums that are not where D is; where only the run knows, checked builds compare."""
+    forms = AddressForms()
+    here, there = (forms.address(tensor.pointer.ir_value()) for tensor in (d, c))
+    title, found, expected = "D is not C: UMMA accumulates in place", f"D {d} and C {c}", "the same tensor twice"
+    instead = "cute.gemm(tiled_mma, sums, a, b, sums)"
+    if d.layout != c.layout or (here != there and (here.memory, here.terms) == (there.memory, there.terms)):
+        raise misfit(title, found, expected, instead)
+    if here != there and checks_bounds():
+        trace = device_trace()
+        same = trace.value(
+            "arith.cmpi",
+            [each.pointer.ir_value() for each in (d, c)],
+            "i1",
+            {"predicate": trace.builder.integer("i64", 0)},
+        )
+        check(trace, same, OutOfBoundsError.__name__, title, found=found, expected=expected, instead=instead)
 
 
 def _scale_addresses(
