@@ -31,7 +31,10 @@ def test_what_to_write_is_said(pair: Pair, tmp_path: Path) -> None:
     assert is_found(pair, wrong), "\n\n".join(wrong.texts)
 
 
-OF_TENSOR_MEMORY = {"PipelineTmaUmma", "PipelineUmmaAsync", "PipelineClcFetchAsync"}
+OF_TENSOR_MEMORY = {
+    *("PipelineTmaUmma", "PipelineUmmaAsync", "PipelineAsyncUmma", "PipelineTmaMultiConsumersAsync", "PipelineOp"),
+    "PipelineClcFetchAsync",
+}
 """Have pairs of their own: `tensor_memory_pairs` and `launch_control_pairs`."""
 
 

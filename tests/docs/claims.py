@@ -318,7 +318,7 @@ CLAIMS = (
     Claim("`apache-tvm-ffi` is optional", "different", "it is always installed", only_own_dependencies),
     Claim("kernels for SM80", "same", "PTX, and SASS with `triptych[cuda]`", partial(compiles_for, "sm_80")),
     Claim("kernels for SM90", "same", "PTX, and SASS with `triptych[cuda]`", partial(compiles_for, "sm_90a")),
-    Claim("kernels for SM100: tcgen05", "same", "without operands A in tensor memory", compiles_for_sm100),
+    Claim("kernels for SM100: tcgen05", "same", "", compiles_for_sm100),
     Claim("`cute.jit`, `cute.kernel`, `cute.arch`", "same", "the same names", runs_here),
     Claim("compiled by MLIR to PTX", "same", "upstream MLIR and LLVM", views),
     *examples(),
