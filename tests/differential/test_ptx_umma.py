@@ -224,7 +224,7 @@ FORBIDDEN = {
     "sum": ("tf32", bits(128, N, "tf32", "tf32", "f16"), "has a type that tf32 has not"),
     "mixed": ("f16", bits(128, N, "f16", "bf16"), "there is no product"),
     "rows": ("f16", bits(192, N, "f16", "f16"), "there is no product"),
-    "columns": ("f16", bits(128, 24, "f16", "f16"), "there is no product"),
+    "columns": ("f16", bits(128, 264, "f16", "f16"), "there is no product"),
     "narrow along m": ("f8f6f4", bits(128, N, "e2m1", "e4m3", more=1 << 15), "must lie along K"),
 }
 

@@ -120,7 +120,9 @@ def test_launch_control() -> None:
     assert re.findall(r"clusterlaunchcontrol\.[\w.:]+", text) == [
         "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128",
         "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128",
+        "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128",
         "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128",
+        "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128",
         "clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128",
     ]
 

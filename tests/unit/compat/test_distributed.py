@@ -34,7 +34,6 @@ def ptx(function: Any, *arguments: object) -> str:
 
 
 @needs_assembler
-@pytest.mark.ir
 @pytest.mark.parametrize(
     ("dtype", "count", "load", "store"),
     [
@@ -50,7 +49,6 @@ def test_sums_of_all_gpus(dtype: Any, count: int, load: str, store: str) -> None
     assert found == [f"multimem.ld_reduce.relaxed.sys.global.{load}", f"multimem.st.relaxed.sys.global.{store}"]
 
 
-@pytest.mark.ir
 @pytest.mark.parametrize(("dtype", "count"), [(tt.Float64, 2), (tt.Float32, 3), (tt.Float16, 1), (tt.Float32, 8)])
 def test_other_sums_are_refused(dtype: Any, count: int) -> None:
     with pytest.raises(OperandTypeError, match="no switch adds up such numbers"):
@@ -92,7 +90,6 @@ def test_ordered_loads_and_stores() -> None:
 
 
 @needs_assembler
-@pytest.mark.ir
 def test_ordered_loads_and_stores_in_ptx() -> None:
     text = ptx(ordered, np.zeros(8, np.int32), np.zeros(1, np.int32))
     for wanted in ("ld.relaxed.gpu", "ld.acquire.sys", "st.release.gpu", "ld.global.cg"):

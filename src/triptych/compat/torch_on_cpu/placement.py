@@ -44,9 +44,9 @@ def aligned(tensor: torch.Tensor) -> Any:
     if tensor.data_ptr() % _ALIGNMENT == 0 or tensor._base is not None or tensor.requires_grad:
         return tensor
     held = tensor.untyped_storage()
-    buffer = torch.empty(held.nbytes() + _ALIGNMENT, dtype=torch.uint8)
+    buffer = torch.empty(held.nbytes() + _ALIGNMENT, dtype=torch.uint8, device=CPU)
     start = -buffer.data_ptr() % _ALIGNMENT
-    buffer[start : start + held.nbytes()].copy_(torch.empty(0, dtype=torch.uint8).set_(held))
+    buffer[start : start + held.nbytes()].copy_(torch.empty(0, dtype=torch.uint8, device=CPU).set_(held))
     place = start // tensor.element_size() + tensor.storage_offset()
     tensor.set_(buffer.untyped_storage(), place, tensor.shape, tensor.stride())
     return tensor

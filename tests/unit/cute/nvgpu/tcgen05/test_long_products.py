@@ -207,8 +207,9 @@ def wrong_kernel(how: tt.Constexpr[str]) -> None:
         view = cute.make_tensor(part.iterator.sliced(SmemOperand(0, 3, 16, 1024)), cute.make_layout(1, stride=0))
         place = cute.make_ptr(tt.Float32, 0, cute.AddressSpace.tmem)
         sums = cute.make_tensor(place, mma.make_fragment_C(((ROWS, 64), 1, 1)).layout)[None, 0, 0]
-        mma.set(tcgen05.Field.SFA, place)
-        mma.set(tcgen05.Field.SFB, place)
+        scales = cute.recast_ptr(place, dtype=tt.Float8E8M0FNU)
+        mma.set(tcgen05.Field.SFA, scales)
+        mma.set(tcgen05.Field.SFB, scales)
         cute.mma_atom_call(mma, sums, view, view, sums)
     following = None if how == "no second" else part.iterator
     tcgen05.make_umma_smem_desc(part.iterator, part.layout, "mn" if how == "major" else "k", next_src=following)
