@@ -1,4 +1,4 @@
-"""Compile time and code for NVIDIA GPUs, without a GPU, of sixteen sources that the best-known peer compiles unchanged.
+"""Compile time and code for NVIDIA GPUs, without a GPU, of eighteen sources that the best-known peer also compiles.
 
     python -m benchmarks.public_kernels FOLDER            the folder of the public examples, which are not kept here
     python -m benchmarks.public_kernels FOLDER --json
@@ -53,6 +53,8 @@ _HOPPER = "cute/hopper/kernel"
 _GEMMS = f"{_HOPPER}/dense_gemm"
 _SMALL = f"--mnkl 512,512,512,1 {_ONCE}"
 _LARGE = f"--tile_shape_mn 128,256 {_SMALL}"
+_UMMA = f"cute/blackwell/kernel/dense_gemm/dense_gemm.py --ab_dtype Float16 --c_dtype Float16 --use_tma_store {_ONCE}"
+_PAIR = "--use_2cta_instrs --mma_tiler_mn 256,128 --cluster_shape_mn 2,1"
 _ATTENTION = f"--batch_size 1 --seqlen_q 256 --seqlen_k 256 --num_head 1 {_ONCE}"
 PROGRAMS = {
     "hello": "sm_80 hello",
@@ -71,6 +73,8 @@ PROGRAMS = {
     "dense_gemm_fp8_2xacc": f"sm_90a {_GEMMS}/dense_gemm_fp8_2xacc.py {_SMALL}",
     "grouped_gemm": f"sm_90a {_HOPPER}/grouped_gemm/grouped_gemm.py --problem_sizes_mnkl (512,512,512,1) {_ONCE}",
     "fmha": f"sm_90a {_HOPPER}/attention/fmha.py {_ONCE}",
+    "umma dense_gemm": f"sm_100a {_UMMA}",
+    "umma dense_gemm pair": f"sm_100a {_UMMA} {_PAIR}",
 }
 """The architecture, then a script of the folder with its arguments, or a program of the tests or of `sass_programs`."""
 
@@ -101,10 +105,12 @@ PEERS = {
     "dense_gemm_persistent": Peer(None, 2.27, 1023, 168, 51),
     "dense_gemm_fp8_2xacc": Peer(loop=284),
     "grouped_gemm": Peer(None, 3.20, None, None, 62),
+    "umma dense_gemm": Peer(None, 0.46, 640, 39),
+    "umma dense_gemm pair": Peer(None, 0.50, 819, 43),
 }
 COLD, WARM = 1.0, 0.6
 """Of the peer's seconds, what the first compilation of a process may take and what others may."""
-COUNTED = ("HGMMA", "UTMALDG", "UTMASTG", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR")
+COUNTED = ("HGMMA", "UTMALDG", "UTMASTG", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR", "UTCHMMA", "UTCBAR", "LDTM")
 _RUNS = 4
 
 

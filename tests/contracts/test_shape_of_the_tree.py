@@ -26,7 +26,7 @@ CEILINGS = {
     "comparisons of printed types": 0,
     "assertions without a message": 1,
     "calls of hasattr": 107,
-    "lines of IR in string literals": 2303,
+    "lines of IR in string literals": 2300,
 }
 IR_LINE = re.compile(
     r"^\s*(%[\w.$]+(:\d+)? = |define |declare |ret |br |store |llvm\.|func\.|scf\.|memref\.|cf\.|arith\.)"

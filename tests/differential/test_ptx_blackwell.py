@@ -28,7 +28,7 @@ def test_kinds(kind: str) -> None:
 
 
 @pytest.mark.parametrize("majors", [(MN, K), (K, MN), (MN, MN)])
-@pytest.mark.parametrize("kind", ["f16", "s8"])
+@pytest.mark.parametrize("kind", ["f16", "tf32", "s8"])
 def test_majors(kind: str, majors: tuple[Any, Any]) -> None:
     with numpy_gpu("sm_100a"):
         test_products.run(kind, (128, 128), majors)

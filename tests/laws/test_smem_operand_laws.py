@@ -15,6 +15,7 @@ from triptych.kernel_ir.dialects.mma import DEPTH_BYTES, WARP_MMAS, WARPGROUP_MM
 from triptych.kernel_ir.dialects.smem_operands import (
     K_MAJOR,
     MN_MAJOR,
+    WIDE_PIECES,
     SmemOperand,
     byte_swizzle,
     pattern_bytes,
@@ -22,13 +23,15 @@ from triptych.kernel_ir.dialects.smem_operands import (
     smem_operand,
 )
 from triptych.layout import Layout, composition, cosize, size, slice_and_offset, tile_to_shape, zipped_divide
+from triptych.ptxsim.smem_matrices import tcgen05_matrix
 
 LEGAL = [(major, bits, 16) for major in (K_MAJOR, MN_MAJOR) for bits in range(4)]
 LEGAL += [(K_MAJOR, bits, width) for bits in range(4) for width in (8, 32)]
+LEGAL += [(MN_MAJOR, bits, 8) for bits in range(4)] + [(MN_MAJOR, WIDE_PIECES, 32)]
 TILES = [(64, 32), (128, 64), (192, 128), (256, 64)]
 
 
-def number(value: object) -> int:
+def number_of(value: object) -> int:
     assert isinstance(value, int)
     return value
 
@@ -39,7 +42,7 @@ def test_instructions_read_what_layouts_say(major: int, bits: int, width: int, o
     element, depth, drawn = width // 8, DEPTH_BYTES * 8 // width, random.Random(major * 64 + bits * 8 + width)
     for rows, columns in TILES:
         atom = smem_atom(major, bits, width)
-        if columns % number(size(atom, [1])) or rows % number(size(atom, [0])):
+        if columns % number_of(size(atom, [1])) or rows % number_of(size(atom, [0])):
             continue
         plain = tile_to_shape(atom, (rows, columns), order).outer
         for taken in (64, rows, 8):
@@ -49,11 +52,37 @@ def test_instructions_read_what_layouts_say(major: int, bits: int, width: int, o
                 part, offset = slice_and_offset(((None, None), (m, k)), slices)
                 operand = smem_operand(part, element, major, bits)
                 assert operand is not None, (part, rows, columns)
-                start = number(offset) * element
+                start = number_of(offset) * element
                 for _ in range(16):
                     row, column = drawn.randrange(taken), drawn.randrange(depth)
-                    index = number(plain((m * taken + row, k * depth + column)))
+                    index = number_of(plain((m * taken + row, k * depth + column)))
                     assert operand.address(start, row, column, element) == byte_swizzle(bits)(index * element)
+
+
+@pytest.mark.parametrize(("major", "number", "width"), LEGAL)
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("tile", TILES)
+def test_bits_of_descriptors_say_what_layouts_say(
+    major: int, number: int, width: int, order: tuple[int, int], tile: tuple[int, int]
+) -> None:
+    """Every element of every slice; the simulator decodes the bits, and knows no layouts."""
+    element, depth = width // 8, DEPTH_BYTES * 8 // width
+    atom = smem_atom(major, number, width)
+    if any(extent % number_of(size(atom, [mode])) for mode, extent in enumerate(tile)) or tile[1] % depth:
+        return
+    plain = tile_to_shape(atom, tile, order).outer
+    swizzle = byte_swizzle(number)
+    slices = zipped_divide(plain, (tile[0], depth))
+    for k in range(tile[1] // depth):
+        part, offset = slice_and_offset(((None, None), (0, k)), slices)
+        operand = smem_operand(part, element, major, number)
+        assert operand is not None
+        start = number_of(offset) * element
+        matrix = tcgen05_matrix(operand.umma_descriptor() | start >> 4)
+        places = matrix.places(tile[0], depth, element, is_transposed=major == MN_MAJOR)
+        for row, column in itertools.product(range(tile[0]), range(depth)):
+            index = number_of(plain((row, k * depth + column)))
+            assert places[row, column] == swizzle(index * element)
 
 
 @pytest.mark.parametrize(
@@ -82,10 +111,10 @@ def test_registers_are_those_of_four_warps(found: WarpgroupMma) -> None:
     _, n, k = found.shape_mnk
     kind = "f32" if found.accumulator == "f16" and found.a != "f16" else found.accumulator
     warp = WARP_MMAS[f"m16n8k{k}.{kind}.{found.a}.{found.b}.{kind}"]
-    for lane, value in itertools.product(range(128), range(number(size(found.tv_c, [1])))):
-        place = number(warp.tv_c((lane % 32, value % 4)))
+    for lane, value in itertools.product(range(128), range(number_of(size(found.tv_c, [1])))):
+        place = number_of(warp.tv_c((lane % 32, value % 4)))
         assert found.tv_c((lane, value)) == (lane // 32 * 16 + place % 16) + 64 * (place // 16 + 8 * (value // 4))
-    for lane, value in itertools.product(range(128), range(number(size(found.tv_a, [1])))):
-        place = number(warp.tv_a((lane % 32, value)))
+    for lane, value in itertools.product(range(128), range(number_of(size(found.tv_a, [1])))):
+        place = number_of(warp.tv_a((lane % 32, value)))
         assert found.tv_a((lane, value)) == (lane // 32 * 16 + place % 16) + 64 * (place // 16)
     assert cosize(composition(found.tv_b, Layout((1, n * k), (0, 128)))) == n * k

@@ -32,7 +32,9 @@ ELEMENTS: tuple[Any, ...] = (
     np.float32,  # tf32, which flushes
 )
 """By the number that the driver gives a type."""
-_SWIZZLED_BYTES = {1: 32, 2: 64, 3: 128}
+_SWIZZLED_BYTES = {1: 32, 2: 64, 3: 128, 4: 128}
+_WIDE_PIECES = 4
+"""The swizzle of 128 bytes that keeps 32 of them together."""
 _REPLACED = {
     "global_address": "base",
     "global_dim": "extents",
@@ -85,7 +87,7 @@ class TensorMap:
         ):
             _require(len(numbers) == count, f"{len(numbers)} {name} of rank {self.rank}")
         _require(self.interleave == 0, "interleaved tensors are not known here")
-        _require(0 <= self.swizzle <= 3 and 0 <= self.promotion <= 3 and 0 <= self.fill <= 1, "a mode")
+        _require(0 <= self.swizzle <= _WIDE_PIECES and 0 <= self.promotion <= 3 and 0 <= self.fill <= 1, "a mode")
         _require(self.fill == 0 or self.dtype.kind in "fV", "NaN as the value outside of integers")
         _require(self.base % 16 == 0, f"address {self.base:#x} is no multiple of 16")
         _require(all(1 <= extent <= 1 << 32 for extent in self.extents), f"extents {self.extents}")
@@ -130,9 +132,10 @@ class TensorMap:
         return offsets, inside
 
     def shared_places(self, start: int) -> Any:
-        """Where they lie in shared memory: rows of 16 bytes change places as bits 7 and up of their address say."""
+        """Where they lie in shared memory: pieces change places as bits 7 and up of their address say."""
         addresses = start + np.arange(int(np.prod(self.box)), dtype=np.int64) * self.dtype.itemsize
-        return addresses ^ ((addresses >> 7) & ((1 << self.swizzle) - 1)) << 4
+        bits, base = (2, 5) if self.swizzle == _WIDE_PIECES else (self.swizzle, 4)
+        return addresses ^ ((addresses >> 7) & ((1 << bits) - 1)) << base
 
 
 def unpacked(data: bytes) -> TensorMap:

@@ -20,8 +20,10 @@ def generate(choices: Choices) -> GemmProgram:
     tiles = tall // ctas * choices.integer(1, 3), wide * choices.integer(1, 2)
     sums = choices.choice((1, 2)) if columns * 2 <= 256 else 1
     majors = ("k", "k")
-    if a.width == 16:
-        majors = choices.choice(("k", "m")), choices.choice(("k", "n"))
+    if a.width >= 8 and not vector:
+        # TF32 along N comes in rows of 32.
+        along_n = ("k", "n") if a.width < 32 or columns // ctas % 32 == 0 else ("k",)
+        majors = choices.choice(("k", "m")), choices.choice(along_n)
     result = "wide" if kind in ("s8", "u8") else choices.choice(("wide", "f16", "bf16"))
     return GemmProgram(
         kind=kind,

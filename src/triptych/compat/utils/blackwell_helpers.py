@@ -12,7 +12,7 @@ from triptych.cute.copies.tiled import TiledCopy
 from triptych.cute.mma.tiled import TiledMma, make_tiled_mma
 from triptych.cute.nvgpu.cpasync import CopyBulkTensorTileG2SMulticastOp, CopyBulkTensorTileG2SOp
 from triptych.cute.nvgpu.cta_groups import CtaGroup
-from triptych.cute.nvgpu.shared_operands import SmemLayoutAtomKind, make_smem_layout_atom
+from triptych.cute.nvgpu.shared_operands import SmemLayoutAtomKind, keeps_wide_pieces, make_smem_layout_atom
 from triptych.cute.nvgpu.tcgen05.copy_operations import (
     Ld16x128bOp,
     Ld16x256bOp,
@@ -35,9 +35,10 @@ from triptych.cute.nvgpu.tcgen05.mma_operations import (
 from triptych.cute.nvgpu.universal import CopyUniversalOp
 from triptych.cute.nvgpu.warp import StMatrix8x8x16bOp
 from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
+from triptych.kernel_ir.dialects.smem_operands import WIDE_PIECES, row_bytes
 from triptych.kernel_ir.dialects.tensor_memory import LANES, elements_per_word
 from triptych.kernel_ir.dialects.umma import DEPTH_BITS
-from triptych.layout import ComposedLayout, Layout, right_inverse, size, tiled_divide
+from triptych.layout import ComposedLayout, Layout, right_inverse, size, tile_to_shape, tiled_divide
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Float4E2M1FN, Float8E8M0FNU, Float32, Numeric, TFloat32
@@ -164,18 +165,34 @@ def make_smem_layout(
     num_stages: int,
 ) -> ComposedLayout:
     """The layout (rows, columns, stages) of a tile, with the widest swizzle that its contiguous mode holds whole."""
-    rows, columns = smem_tile_shape
-    layout = LayoutEnum.COL_MAJOR if leading_mode is OperandMajorMode.MN else LayoutEnum.ROW_MAJOR
-    return hopper_helpers.make_smem_layout_a(layout, (rows, 1, columns), a_dtype, num_stages)
+    atom = make_smem_layout_atom(get_smem_layout_atom_ab(leading_mode, a_dtype, smem_tile_shape), a_dtype)
+    order = (1, 0, 2) if leading_mode is OperandMajorMode.MN else (0, 1, 2)
+    return tile_to_shape(atom, (*smem_tile_shape, num_stages), order)
 
 
 def get_smem_layout_atom_ab(
     major_mode: OperandMajorMode, element_type: type[Numeric], smem_shape_mn_k: tuple[int, int]
 ) -> SmemLayoutAtomKind:
-    """The atom with the widest swizzle that a tile (m or n, k) has whole."""
+    """The atom with the widest swizzle that a tile (m or n, k) has whole; the only one for 32 bits along M or N."""
+    if keeps_wide_pieces(major_mode, element_type.width):
+        _require_whole_rows(element_type, smem_shape_mn_k)
+        return SmemLayoutAtomKind.MN_SW128_32B
     layout = LayoutEnum.ROW_MAJOR if major_mode is OperandMajorMode.K else LayoutEnum.COL_MAJOR
     contiguous = smem_shape_mn_k[1 if major_mode is OperandMajorMode.K else 0]
     return hopper_helpers.get_smem_layout_atom(layout, element_type, contiguous)
+
+
+def _require_whole_rows(element_type: type[Numeric], shape: tuple[int, int]) -> None:
+    whole = row_bytes(WIDE_PIECES) * 8 // element_type.width
+    if shape[0] % whole == 0:
+        return
+    raise OperandTypeError(
+        "no instruction reads this tile along M or N",
+        span=place(),
+        found=f"a tile (m or n, k) of {shape[0]} by {shape[1]} elements of {element_type.__name__}",
+        expected=f"a multiple of {whole} along M or N: 128 bytes, the only swizzle that 32-bit operands have there",
+        instead="a larger tile, or a tensor that is contiguous along K",
+    )
 
 
 def make_smem_layout_a(

@@ -21,14 +21,12 @@ from triptych.cute.tensors.tensor import Tensor, static_size
 from triptych.cute.tracing.device import bits32, device_function, tracing
 from triptych.cute.tracing.errors import BoxCopyError, CopyMemoryError
 from triptych.ir.handles import Attribute, Value
+from triptych.kernel_ir.dialects.smem_operands import WIDE_PIECES, pattern_bytes, row_bytes
 from triptych.kernel_ir.dialects.tensor_maps import DESTINATION_ALIGNMENT, BoxError, element_swizzle, known_swizzle
 from triptych.kernel_ir.dialects.tile import CACHE_POLICY, CTA_PAIR, TMA_LOAD, TMA_PREFETCH, TMA_STORE
 from triptych.layout import ComposedLayout, Int, Swizzle, crd2idx, divisibility, text, tuple_add
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.scalars import Int32, materialize
-
-_PATTERN = 128
-"""Bytes of a row of a swizzle's pattern, which has as many rows as it has patterns of bits."""
 
 
 @device_function
@@ -199,7 +197,7 @@ def _shared_address(atom: TmaAtom, role: str, tensor: Tensor, index: int) -> Val
     if isinstance(layout, ComposedLayout):
         offset = offset + layout.offset
     known = math.gcd(pointer.alignment, divisibility(offset) * atom.value_type.width // 8)
-    pattern = _PATTERN << atom.boxes.swizzle if isinstance(layout, ComposedLayout) else DESTINATION_ALIGNMENT
+    pattern = pattern_bytes(atom.boxes.swizzle) if isinstance(layout, ComposedLayout) else DESTINATION_ALIGNMENT
     if known % DESTINATION_ALIGNMENT or pointer.alignment % pattern:
         needed = max(pattern, DESTINATION_ALIGNMENT)
         raise BoxCopyError(
@@ -231,5 +229,6 @@ def _check_swizzle(atom: TmaAtom, role: str, tensor: Tensor) -> None:
     )
 
 
-def _said(bits: int) -> str:
-    return f"{16 << bits} bytes" if bits else "none"
+def _said(number: int) -> str:
+    pieces = " in pieces of 32" if number == WIDE_PIECES else ""
+    return f"{row_bytes(number)} bytes{pieces}" if number else "none"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from math import gcd, prod
 
+from triptych.kernel_ir.dialects.smem_operands import pattern_bytes, row_bytes, swizzle_number
 from triptych.layout import (
     ComposedLayout,
     Int,
@@ -58,9 +59,6 @@ ELEMENT_BYTES = {
     "f64": 8,
 }
 """Types of elements that a map may say, with their sizes."""
-_ROW = 128
-"""Bytes of shared memory that a swizzle counts as a row."""
-_SWIZZLE_BASE, _SWIZZLE_SHIFT, _MOST_BITS = 4, 3, 3
 
 Path = tuple[int, ...]
 
@@ -85,7 +83,7 @@ class Boxes:
     box: tuple[int, ...]
     """The extents that one copy moves; with multicast, that all copies of the cluster's blocks move together."""
     swizzle: int
-    """Bits of a shared address, from bit 4 on, that those from bit 7 on are exclusive-ored into."""
+    """The number of the swizzle of shared addresses."""
     element_bytes: int
     """Bytes of what the map counts as one element."""
     shares: int = 1
@@ -122,8 +120,8 @@ class Boxes:
         return prod(self.copied) * self.element_bytes
 
 
-def swizzle_bits(layout: Layout | ComposedLayout, element_bits: int) -> int:
-    """The swizzle of a layout in shared memory as machines have it: on pieces of 16 bytes, by rows of 128.
+def tile_swizzle(layout: Layout | ComposedLayout, element_bits: int) -> int:
+    """The number of the swizzle of a layout in shared memory: on pieces of 16 or 32 bytes, by rows of 128.
 
     Layouts of operands have a swizzle of byte addresses over a layout of elements, others one of elements. No copy of
     boxes has a swizzle that could be both.
@@ -132,32 +130,29 @@ def swizzle_bits(layout: Layout | ComposedLayout, element_bits: int) -> int:
         return 0
     inner = layout.known_inner
     if isinstance(inner, Swizzle):
-        return inner.bits if _is_known(inner) else element_swizzle(inner, element_bits)
+        number = swizzle_number(inner)
+        return element_swizzle(inner, element_bits) if number is None else number
     raise BoxError("a box lies in shared memory by a plain layout or a swizzled one", found=str(layout))
 
 
 def element_swizzle(swizzle: Swizzle, element_bits: int) -> int:
-    """The bits of a swizzle of elements."""
+    """The number of a swizzle of elements."""
     in_bytes = recast_layout(8, element_bits, ComposedLayout(swizzle, 0, Layout(1, 0))).inner
     assert isinstance(in_bytes, Swizzle), "a swizzle recast is a swizzle"
     return known_swizzle(in_bytes)
 
 
 def known_swizzle(swizzle: Swizzle) -> int:
-    """The bits of a swizzle of byte addresses, refused where no TMA copy has it."""
-    if _is_known(swizzle):
-        return swizzle.bits
+    """The number of a swizzle of byte addresses, refused where no TMA copy has it."""
+    number = swizzle_number(swizzle)
+    if number is not None:
+        return number
     raise BoxError(
         "no TMA copy has this swizzle",
         found=f"{swizzle} on bytes",
-        expected="S<1,4,3>, S<2,4,3> or S<3,4,3> on bytes: 32, 64 or 128 bytes",
+        expected="S<1,4,3>, S<2,4,3> or S<3,4,3> on bytes: 32, 64 or 128 bytes; or S<2,5,2>: 128 in pieces of 32",
         instead="a layout atom of 16-byte pieces and rows of 128 bytes",
     )
-
-
-def _is_known(swizzle: Swizzle) -> bool:
-    kept = (swizzle.base, swizzle.shift) == (_SWIZZLE_BASE, _SWIZZLE_SHIFT)
-    return swizzle.bits == 0 or (kept and swizzle.bits <= _MOST_BITS)
 
 
 def boxes(
@@ -176,9 +171,9 @@ def boxes(
     bits = unit_bits or max(8, element_bits)
     if bits % 8 or bits % element_bits:
         raise BoxError("elements of TMA tiles are whole bytes", found=f"{element_bits} bits")
-    unit, swizzle = bits // element_bits, swizzle_bits(shared, element_bits)
+    unit, swizzle = bits // element_bits, tile_swizzle(shared, element_bits)
     order = _order(shape, shared, tiler)
-    most = min(MOST_EXTENT * unit, (PIECE << swizzle) * 8 // element_bits) if swizzle else MOST_EXTENT * unit
+    most = min(MOST_EXTENT * unit, row_bytes(swizzle) * 8 // element_bits) if swizzle else MOST_EXTENT * unit
     steps, joined = _leading(order, most, stride if unit_bits > 0 and unit > 1 else None)
     if steps and steps[0][1] * element_bits < 8 * PIECE:
         steps, joined = _leading(order, most, stride)
@@ -330,7 +325,7 @@ def _check_contiguous(
 def _checked(made: Boxes, tile: Int) -> Boxes:
     share = made.share
     in_bytes = made.bytes_moved
-    pattern = _ROW << made.swizzle if made.swizzle else DESTINATION_ALIGNMENT
+    pattern = pattern_bytes(made.swizzle) if made.swizzle else DESTINATION_ALIGNMENT
     if prod(share) * made.shares != made.values:
         raise BoxError(
             f"a box cannot be divided among {made.shares} blocks",

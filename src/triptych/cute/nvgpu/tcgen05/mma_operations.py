@@ -11,7 +11,7 @@ from triptych.cute.memory.pointers import Pointer
 from triptych.cute.mma.atoms import BlockScales, MmaOperands, Operand, misfit
 from triptych.cute.mma.run_time_fields import Fields, RunTimeField
 from triptych.cute.nvgpu.cta_groups import CtaGroup
-from triptych.cute.nvgpu.shared_operands import shared_fragment, slices
+from triptych.cute.nvgpu.shared_operands import keeps_wide_pieces, shared_fragment, slices
 from triptych.cute.nvgpu.tcgen05.smem_descriptors import second_buffer
 from triptych.cute.nvgpu.typed_mma import SCALE_WORDS, Shape3, TypedMmaOp
 from triptych.cute.tensors.layout_orders import OperandMajorMode
@@ -151,7 +151,8 @@ class UmmaOp(TypedMmaOp):
         if self.space_of(operand) is AddressSpace.tmem:
             return self._in_tensor_memory(operand, source)
         major = self.a_major_mode if operand == "A" else self.b_major_mode
-        return shared_fragment(self, operand, source, major)
+        width = (self.a_dtype if operand == "A" else self.b_dtype).width
+        return shared_fragment(self, operand, source, major, keeps_wide_pieces(major, width))
 
     def _in_tensor_memory(self, operand: str, source: Tensor | AnyLayout | IntTuple) -> Tensor:
         shape = source.layout.shape if isinstance(source, Tensor) else source

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triptych.kernel_ir.dialects.mma import DEPTH_BYTES, WIDTHS
-from triptych.kernel_ir.dialects.smem_operands import ATOM_ROWS, CHUNK_BYTES, K_MAJOR
+from triptych.kernel_ir.dialects.smem_operands import (
+    ATOM_ROWS,
+    CHUNK_BYTES,
+    K_MAJOR,
+    atom_rows,
+    byte_swizzle,
+    row_bytes,
+)
 from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.emit.operand_conversion import converted, stored_type
 from triptych.targets.cpu.emit.text_lines import Lines
@@ -57,7 +64,7 @@ class Operand:
     @property
     def row_bytes(self) -> int:
         """The contiguous elements of an atom."""
-        return CHUNK_BYTES << self.swizzle
+        return row_bytes(self.swizzle)
 
 
 class PackedProduct:
@@ -80,7 +87,7 @@ class PackedProduct:
     def _begin(self, columns: str = "%c8", right: str = "%right") -> None:
         """Constants, and memory for PANEL groups of rows of A and so many columns of B, of which %right are eight."""
         lines = self._lines
-        for number in (0, 1, 2, 3, 4, 7, 8, 16):
+        for number in (0, 1, 2, 4, 7, 8, 16):
             lines.add(f"%c{number} = arith.constant {number} : i64")
         lines.add(f"%groups = arith.constant {self._groups} : i64")
         lines.add(f"%panel = arith.constant {PANEL} : i64")
@@ -128,9 +135,11 @@ class PackedProduct:
         if not operand.swizzle:
             return addresses
         line = lines.value(f"arith.shrui {address}, %c7 : i64")
-        mask = lines.value(f"arith.constant {(1 << operand.swizzle) - 1} : i64")
+        swizzle = byte_swizzle(operand.swizzle)
+        mask = lines.value(f"arith.constant {(1 << swizzle.bits) - 1} : i64")
         inside = lines.value(f"arith.andi {line}, {mask} : i64")
-        moved = lines.value(f"arith.shli {inside}, %c4 : i64")
+        base = lines.value(f"arith.constant {swizzle.base} : i64")
+        moved = lines.value(f"arith.shli {inside}, {base} : i64")
         return [lines.value(f"arith.xori {one}, {moved} : i64") for one in addresses]
 
     def _chunk_at(self, operand: Operand, place: str, half: str | None = None) -> str:
@@ -223,11 +232,12 @@ class PackedProduct:
         """Where column %k of an MN-major slice begins."""
         lines = self._lines
         far = f"%{name}_stride" if operand.swizzle else f"%{name}_leading"
-        line = lines.value("arith.andi %k, %c7 : i64")
+        high = lines.value(f"arith.constant {atom_rows(operand.swizzle)} : i64")
+        line = lines.value(f"arith.remui %k, {high} : i64")
         size = lines.value(f"arith.constant {operand.row_bytes} : i64")
         inside = lines.value(f"arith.muli {line}, {size} : i64")
-        eighth = lines.value("arith.shrui %k, %c3 : i64")
-        outside = lines.value(f"arith.muli {eighth}, {far} : i64")
+        atom = lines.value(f"arith.divui %k, {high} : i64")
+        outside = lines.value(f"arith.muli {atom}, {far} : i64")
         start = lines.value(f"arith.addi %start, {inside} : i64")
         return lines.value(f"arith.addi {start}, {outside} : i64")
 
@@ -238,11 +248,10 @@ class PackedProduct:
             return lines.value(
                 f"arith.addi {column}, {lines.value(f'arith.muli {number}, %{name}_stride : i64')} : i64"
             )
-        bits = lines.value(f"arith.constant {operand.swizzle} : i64")
-        mask = lines.value(f"arith.constant {(1 << operand.swizzle) - 1} : i64")
-        inside = lines.value(f"arith.andi {number}, {mask} : i64")
+        chunks = lines.value(f"arith.constant {operand.row_bytes // CHUNK_BYTES} : i64")
+        inside = lines.value(f"arith.remui {number}, {chunks} : i64")
         inside = lines.value(f"arith.shli {inside}, %c4 : i64")
-        atom = lines.value(f"arith.shrui {number}, {bits} : i64")
+        atom = lines.value(f"arith.divui {number}, {chunks} : i64")
         outside = lines.value(f"arith.muli {atom}, %{name}_leading : i64")
         start = lines.value(f"arith.addi {column}, {inside} : i64")
         return self._swizzled(operand, lines.value(f"arith.addi {start}, {outside} : i64"))[0]
@@ -273,12 +282,7 @@ class PackedProduct:
         self._slice_start("b")
         if b.major != K_MAJOR:
             with lines.loop("%k", "%c0", "%slice", "%c1"):
-                column, number, half = self._column_start("b", b), "%j", None
-                if WIDTHS[b.kind] == 8:
-                    half = lines.value("arith.andi %j, %c1 : i64")
-                    number = lines.value("arith.shrui %j, %c1 : i64")
-                chunk = self._chunk_at(b, self._at_chunk("b", b, column, number), half)
-                found = lines.convert(converted, chunk, b.kind, ATOM_ROWS)
+                found = lines.convert(converted, self._eight_of_column(), b.kind, ATOM_ROWS)
                 k = lines.value("arith.addi %first_k, %k : i64")
                 self._store_right(lines.value(f"arith.muli {k}, %c8 : i64"), found, ATOM_ROWS)
             return
@@ -289,6 +293,19 @@ class PackedProduct:
             for i, place in enumerate(self._chunks_of_row("b", b, lines.plus(base, row_of_b * b.row_bytes))):
                 found = lines.convert(converted, self._chunk_at(b, place), b.kind, b.chunk)
                 self._store_right(lines.plus(row, i * b.chunk), found, b.chunk)
+
+    def _eight_of_column(self) -> str:
+        """Elements 8j to 8j + 7 of column %k of B: half a chunk, one, or two."""
+        b, lines = self._b, self._lines
+        column = self._column_start("b", b)
+        if WIDTHS[b.kind] == 8:
+            half = lines.value("arith.andi %j, %c1 : i64")
+            number = lines.value("arith.shrui %j, %c1 : i64")
+            return self._chunk_at(b, self._at_chunk("b", b, column, number), half)
+        count = ATOM_ROWS // b.chunk
+        first = lines.value(f"arith.muli %j, {lines.value(f'arith.constant {count} : i64')} : i64")
+        chunks = [self._chunk_at(b, self._at_chunk("b", b, column, lines.plus(first, i))) for i in range(count)]
+        return self._joined(chunks, b.chunk, stored_type(b.kind))
 
     def _store_right(self, at: str, found: str, count: int) -> None:
         lines = self._lines

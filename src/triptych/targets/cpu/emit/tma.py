@@ -29,7 +29,16 @@ from triptych.targets.cpu.emit.collectives import no_op
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.mbarriers import complete
 from triptych.targets.cpu.emit.serialized_lanes import each_active
-from triptych.targets.cpu.emit.tma_functions import BOX, EXTENTS, LOAD, SIZE, STRIDES, BoxCopy, box_function
+from triptych.targets.cpu.emit.tma_functions import (
+    BOX,
+    EXTENTS,
+    LOAD,
+    SIZE,
+    STRIDES,
+    BoxCopy,
+    box_function,
+    swizzle_bits,
+)
 from triptych.targets.cpu.emit.values import plain_pointer
 from triptych.targets.cpu.emit.warp import Warp
 
@@ -135,7 +144,7 @@ def write_box(code: LaneBuilder, place: Value, box: Sequence[int], element_bytes
     """What a box is, for copies that do not know it."""
     halves = [*box, *(0,) * (4 * (SIZE - BOX) - len(box))]
     words = [sum(half << 16 * i for i, half in enumerate(halves[at : at + 4])) for at in range(0, len(halves), 4)]
-    for word, number in enumerate([*words, element_bytes, swizzle], BOX):
+    for word, number in enumerate([*words, element_bytes, *swizzle_bits(swizzle).values()], BOX):
         code.store(code.constant(number, "i64"), code.offset(place, word, "i64"), 8)
 
 

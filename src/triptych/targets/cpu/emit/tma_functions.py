@@ -3,7 +3,7 @@
 Input: what a copy is. Output: a function as MLIR text, which takes a tensor map, an address of shared memory and the
 coordinates of the box' first element, and gives the bytes of the box. A map is words of this target's own: the base,
 the extents of five dimensions, the byte strides of the last four, and what a box is, for copies that do not know it:
-the extents in 16 bits each, and the size of elements and the swizzle.
+the extents in 16 bits each, the size of elements, and the swizzle's mask and lowest bit.
 
 A box is copied row by row. A row that lies inside the tensor goes straight from one memory to the other, in pieces of
 16 bytes where a swizzle keeps no more together; one that does not is put together in a buffer. The swizzle is one of
@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import cache
 from string import Template
 
+from triptych.kernel_ir.dialects.smem_operands import byte_swizzle
 from triptych.kernel_ir.dialects.tensor_maps import MOST_DIMENSIONS, MOST_EXTENT, PIECE
 from triptych.support.dataclass import dataclass
 
@@ -105,12 +106,9 @@ _PIECES = Template("""
   scf.for %begin$n = %zero to %row_bytes step %piece$n : i64 {
     %linear$n = arith.addi %number, %begin$n : i64
     %c7$n = arith.constant 7 : i64
-    %c4$n = arith.constant 4 : i64
-    %bits$n = arith.shli %one, %swizzle : i64
-    %mask$n = arith.subi %bits$n, %one : i64
     %rows_before$n = arith.shrui %linear$n, %c7$n : i64
-    %field$n = arith.andi %rows_before$n, %mask$n : i64
-    %moved$n = arith.shli %field$n, %c4$n : i64
+    %field$n = arith.andi %rows_before$n, %swizzle_mask : i64
+    %moved$n = arith.shli %field$n, %swizzle_base : i64
     %where$n = arith.xori %linear$n, %moved$n : i64
     %there$n = llvm.inttoptr %where$n : i64 to !llvm.ptr
     %here$n = llvm.getelementptr $linear[%begin$n] : (!llvm.ptr, i64) -> !llvm.ptr, i8
@@ -174,11 +172,11 @@ _REDUCED = Template("""
       }""")
 _PERMUTED = Template("""
   %c7$n = arith.constant 7 : i64
-  %c4$n = arith.constant 4 : i64
+  %lowest$n = arith.constant $base : i64
   %mask$n = arith.constant $mask : i64
   %rows_before$n = arith.shrui $plain, %c7$n : i64
   %field$n = arith.andi %rows_before$n, %mask$n : i64
-  %moved$n = arith.shli %field$n, %c4$n : i64
+  %moved$n = arith.shli %field$n, %lowest$n : i64
   $result = arith.xori $plain, %moved$n : i64""")
 _PIECE_BY_ITSELF = Template("""
   %begin$n = arith.constant $begin : i64
@@ -194,13 +192,13 @@ _PIECE = Template("""
 
 _LINE = Template("""
   %c7 = arith.constant 7 : i64
-  %c4 = arith.constant 4 : i64
+  %swizzle_base = arith.constant $base : i64
   %mask = arith.constant $mask : i64
   %inside_line = arith.constant $inside : i64
   %low = arith.andi %number, %inside_line : i64
   %rows_before = arith.shrui %number, %c7 : i64
   %field = arith.andi %rows_before, %mask : i64
-  %moved = arith.shli %field, %c4 : i64""")
+  %moved = arith.shli %field, %swizzle_base : i64""")
 _PIECE_OF_LINE = Template("""
   %begin$n = arith.constant $begin : i64
   %linear$n = arith.ori %low, %begin$n : i64
@@ -246,7 +244,15 @@ def _facts(copy: BoxCopy) -> str:
         return "".join(_KNOWN.substitute(name=name, value=value) for name, value in named.items())
     asked = "".join(_ASKED.substitute(name=f"box{i}", place=4 * BOX + i, type="i16") for i in range(len(copy.box)))
     asked += _ASKED.substitute(name="size", place=4 * SIZE, type="i16")
-    return asked + _ASKED.substitute(name="swizzle", place=4 * SWIZZLE, type="i16")
+    for word, name in enumerate(("swizzle_mask", "swizzle_base"), SWIZZLE):
+        asked += _ASKED.substitute(name=name, place=4 * word, type="i16")
+    return asked
+
+
+def swizzle_bits(number: int) -> dict[str, int]:
+    """The bits of the number of 128 bytes that are exclusive-ored into their addresses, and from which bit on."""
+    swizzle = byte_swizzle(number)
+    return {"mask": (1 << swizzle.bits) - 1, "base": swizzle.base}
 
 
 def _total(rank: int) -> str:
@@ -289,7 +295,7 @@ def _row(copy: BoxCopy, linear: str, *, loads: bool) -> str:
         return pieces
     # What comes before a row in its line is a multiple of the row: nothing where a row is a line.
     inside = _ROW - copy.row_bytes
-    return _LINE.substitute(mask=(1 << copy.swizzle) - 1, inside=inside) + pieces
+    return _LINE.substitute(inside=inside, **swizzle_bits(copy.swizzle)) + pieces
 
 
 def _in_one_line(copy: BoxCopy) -> bool:
@@ -329,7 +335,7 @@ def _piece(copy: BoxCopy, n: int, linear: str, loads: bool) -> str:
 
 
 def _permuted(copy: BoxCopy, plain: str, result: str, n: str) -> str:
-    return _PERMUTED.substitute(n=n, mask=(1 << copy.swizzle) - 1, plain=plain, result=result)
+    return _PERMUTED.substitute(n=n, plain=plain, result=result, **swizzle_bits(copy.swizzle))
 
 
 def _reduced(copy: BoxCopy) -> str:

@@ -12,6 +12,7 @@ import triptych as tt
 from triptych import cute, pipeline
 from triptych.cute.nvgpu import OperandMajorMode, cpasync, tcgen05
 from triptych.cute.runtime import from_dlpack
+from triptych.metastage.trace.errors import OperandTypeError
 from triptych.support.config import override
 from triptych.utils import TmemAllocator, blackwell_helpers
 
@@ -174,8 +175,14 @@ def test_kinds(kind: str) -> None:
 
 
 @pytest.mark.parametrize("majors", [(MN, K), (K, MN), (MN, MN)])
-def test_majors(majors: tuple[Any, Any]) -> None:
-    run("f16", (128, 64), majors)
+@pytest.mark.parametrize("kind", ["f16", "tf32", "s8", "e5m2"])
+def test_majors(kind: str, majors: tuple[Any, Any]) -> None:
+    run(kind, (128, 64), majors)
+
+
+def test_tf32_along_n_comes_in_whole_rows() -> None:
+    with pytest.raises(OperandTypeError, match="no instruction reads this tile along M or N"):
+        run("tf32", (128, 16), (K, MN))
 
 
 @pytest.mark.parametrize("order", ["late", "seed:1", "seed:2"])

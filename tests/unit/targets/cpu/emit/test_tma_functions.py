@@ -10,6 +10,7 @@ from itertools import product
 
 from triptych.ir import bindings
 from triptych.ir.bindings import context
+from triptych.kernel_ir.dialects.smem_operands import SWIZZLES
 from triptych.targets.cpu.emit.tma_functions import LOAD, STORE, BoxCopy, box_function
 
 _JOINED = ("add", "min", "max")
@@ -19,7 +20,7 @@ def _copies() -> list[BoxCopy]:
     """Every rank, swizzle and length of rows (one of a line, shorter, longer), each way; and boxes that maps know."""
     found = []
     for rank, swizzle, row, (kind, element) in product(
-        range(1, 6), range(4), (16, 64, 128, 256), [(LOAD, ""), (STORE, ""), *((kind, "f32") for kind in _JOINED)]
+        range(1, 6), SWIZZLES, (16, 64, 128, 256), [(LOAD, ""), (STORE, ""), *((kind, "f32") for kind in _JOINED)]
     ):
         found.append(BoxCopy(kind, (row // 4, *(2,) * (rank - 1)), 4, swizzle, element))
     return found + [BoxCopy(LOAD, (0,) * rank, 4, 0) for rank in range(1, 6)]
