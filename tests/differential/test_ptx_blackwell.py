@@ -12,7 +12,7 @@ from tests.checkers.pairs import Pair
 from tests.checkers.tensor_memory_pairs import TENSOR_MEMORY
 from tests.support.ptx.handwritten import ORDERS
 from tests.support.ptx.unified import numpy_gpu
-from tests.unit.cute.nvgpu.tcgen05 import test_a_in_tensor_memory, test_block_scales, test_products
+from tests.unit.cute.nvgpu.tcgen05 import test_a_in_tensor_memory, test_block_scales, test_copies, test_products
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.cute.nvgpu import tcgen05
 
@@ -54,6 +54,12 @@ def test_orders_of_asynchronous_operations() -> None:
 def test_a_in_tensor_memory_of_kinds(kind: Any) -> None:
     with numpy_gpu("sm_100a"):
         test_a_in_tensor_memory.run(kind)
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_loads_that_reduce(kind: str) -> None:
+    with numpy_gpu("sm_103a"):
+        test_copies.check_extremes(kind)
 
 
 # the programs of the checkers ---------------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ def test_a_part_of_a_warp_is_refused() -> None:
     [
         "tcgen05.ld.sync.aligned.32x32b.x3.b32 {%r100, %r101, %r102}, [%r3];",
         "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r100}, [%r3];",
-        "tcgen05.ld.red.sync.aligned.32x32b.x2.max.f32 {%r100, %r101}, %r102, [%r3];",
+        "tcgen05.ld.red.sync.aligned.16x64b.x2.max.f32 {%r100, %r101}, %r102, [%r3];",
         "tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r100}, [%r3];",
         "tcgen05.shift.cta_group::1.down [%r3];",
         "tcgen05.fence::after_thread_sync.sync;",

@@ -97,6 +97,16 @@ def test_loads(shape: str, repeat: int, count: int) -> None:
     assert instructions(body) == [f"tcgen05.ld.sync.aligned.{shape}.x{repeat}.b32"]
 
 
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_loads_that_reduce(kind: str) -> None:
+    body = f"""
+    %r0, %r1, %most = "tile.tmem_load_reduce"(%n) {{shape = "32x32b", repeat = 2 : i64, pack = false, kind = "{kind}"}}
+        : (i32) -> (i32, i32, i32)
+    llvm.store %most, %p : i32, !llvm.ptr<1>
+    """
+    assert instructions(body, "sm_103a") == [f"tcgen05.ld.red.sync.aligned.32x32b.x2.{kind}.f32"]
+
+
 @pytest.mark.parametrize("unpacks", [False, True])
 @pytest.mark.parametrize(("shape", "repeat", "count"), SHAPES)
 def test_stores(shape: str, repeat: int, count: int, unpacks: bool) -> None:

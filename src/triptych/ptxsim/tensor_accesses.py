@@ -148,15 +148,16 @@ class _AccessForm:
     """What the words of `tcgen05.ld` and `tcgen05.st` say."""
 
     def __init__(self, instruction: Instruction, count: int, rest: list[str]) -> None:
+        words = ".".join(instruction.modifiers)
         packing = {"ld": "pack", "st": "unpack"}[instruction.modifiers[0]]
-        found = re.fullmatch(
-            rf"(?:ld|st)\.sync\.aligned\.(\w+)\.x(\d+)(\.{packing}::16b)?\.b32", ".".join(instruction.modifiers)
-        )
+        found = re.fullmatch(rf"(?:ld|st)\.sync\.aligned\.(\w+)\.x(\d+)(\.{packing}::16b)?\.b32", words)
+        if "red" in instruction.modifiers:
+            found = re.fullmatch(r"ld\.red\.sync\.aligned\.(32x32b)\.x(\d+)()\.(?:max|min)\.f32", words)
         if found is None or found[1] not in _SHAPES:
             raise UnknownInstructionError(str(instruction))
         self.lanes, each, places = _SHAPES[found[1]]
         repeat = int(found[2])
-        self.is_packed = found[3] is not None
+        self.is_packed = bool(found[3])
         if count != each * repeat or repeat & repeat - 1 or count > _MOST_REGISTERS:
             raise UnknownInstructionError(str(instruction))
         if len(rest) != (found[1] == "16x32bx2"):
@@ -180,9 +181,11 @@ class _AccessForm:
 
 
 def _load(block: BlockState, instruction: Instruction) -> Act:
-    to, source, *rest = instruction.operands
+    to, *reduced, source = instruction.operands[: 3 if "red" in instruction.modifiers else 2]
     names = listed(to)
-    form = _AccessForm(instruction, len(names), rest)
+    form = _AccessForm(instruction, len(names), list(instruction.operands[len(reduced) + 2 :]))
+    least = "min" in instruction.modifiers
+    totals = [block.registers.array(name) for name in reduced]
     address = block.registers.address(source)
     arrays = [block.registers.array(name) for name in names]
     what = str(instruction)
@@ -201,8 +204,11 @@ def _load(block: BlockState, instruction: Instruction) -> Act:
                 found = found & np.uint32(0xFFFF) | tensor.words[lanes, columns + 1] << np.uint32(16)
             for number, array in enumerate(arrays):
                 array[threads] = found[:, number]
+            for total in totals:  # a NaN loses, as in `max`
+                reduce = np.fmin.reduce if least else np.fmax.reduce
+                total[threads] = np.ascontiguousarray(reduce(found.view(np.float32), axis=1)).view(np.uint32)
 
-        tensor.begin(Transfer(what, warp, first, form.columns, frozenset(names), act))
+        tensor.begin(Transfer(what, warp, first, form.columns, frozenset((*names, *reduced)), act))
 
     return _by_warps(begin)
 

@@ -83,6 +83,10 @@ class CopyOperation(Operation, ABC):
         """Emit what brings the source of a copy into caches, where that is not done line by line."""
         return False
 
+    def emit_reduced(self, atom: CopyAtom, src: Tensor, dst: Tensor, reduced: Tensor, index: int) -> bool:
+        """Emit instruction `index` of an operation that also reduces what it moves to element `index` of `reduced`."""
+        return False
+
     @abstractmethod
     def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
         """Emit instruction `index` of tensors (values of an instruction, instructions), in operations of any target."""

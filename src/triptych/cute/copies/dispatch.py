@@ -23,7 +23,7 @@ from triptych.cute.memory.hints import CacheEvictionPriority, Hints, hinted
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor, static_size
 from triptych.cute.tracing.device import tracing
-from triptych.cute.tracing.errors import BoxCopyError, TensorShapeError
+from triptych.cute.tracing.errors import BoxCopyError, CopyInstructionError, TensorShapeError
 from triptych.hooks import ignore_values, no_values
 from triptych.kernel_ir.dialects.simt import PREFETCH
 from triptych.layout import AnyLayout, Int, Layout, composition, divisibility, size, text
@@ -106,7 +106,7 @@ def _as_bits(tensor: Tensor) -> Tensor:
 def copy(
     atom: CopyAtom | TiledCopy | ThrCopy,
     src: Tensor,
-    dst: Tensor,
+    dst: Tensor | tuple[Tensor, Tensor],
     *,
     pred: Tensor | None = None,
     l1c_evict_priority: CacheEvictionPriority | None = None,
@@ -122,6 +122,7 @@ def copy(
 
     `pred` has a Boolean for each instruction, in the order (instructions of the first mode, other modes…), or one for
     each element that a thread moves alone; where it is false nothing is read and the destination stays what it is.
+    A copy that reduces what it moves (`LdRed32x32bOp`) has two destinations: the values, and one for each instruction.
     `l1c_evict_priority` says the L1 eviction priority of what is accessed.
 
     TMA copies are issued warp-uniformly: all lanes call, one lane issues. A load counts its bytes on the mbarrier
@@ -131,6 +132,7 @@ def copy(
     tiled = atom.tiled_copy if isinstance(atom, ThrCopy) else atom
     used = tiled.atom if isinstance(tiled, TiledCopy) else tiled
     operands = CopyOperands(tma_bar_ptr, mcast_mask, tma_desc_ptr, cache_policy, mbar_ptr)
+    dst, reduced = dst if isinstance(dst, tuple) else (dst, None)
     if used.op.emit_whole(used, src, dst, operands):
         return
     if operands.given():
@@ -141,7 +143,10 @@ def copy(
             expected="an atom of `cpasync.make_tiled_tma_atom`",
         )
     with hinted(_hints(used, l1c_evict_priority)):
-        _copy(used, src, dst, pred)
+        if reduced is None:
+            _copy(used, src, dst, pred)
+        else:
+            _copy_and_reduce(used, src, dst, reduced)
 
 
 def _hints(atom: CopyAtom, priority: CacheEvictionPriority | None) -> Hints:
@@ -164,9 +169,32 @@ def _copy(used: CopyAtom, src: Tensor, dst: Tensor, pred: Tensor | None) -> None
         emit() if pred is None else only_if(pred[index], emit)
 
 
-def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None) -> None:
+def _copy_and_reduce(used: CopyAtom, src: Tensor, dst: Tensor, reduced: Tensor) -> None:
+    count = _count(src, dst, used.values_read, used.values_written, used)
+    if static_size(reduced.layout, reduced) != count:
+        raise TensorShapeError(
+            "what a copy is reduced to has an element for each instruction",
+            span=place(),
+            found=f"the shape {text(reduced.layout.shape)}",
+            expected=f"{count} elements",
+        )
+    source, target = _arranged(src, used.values_read, count), _arranged(dst, used.values_written, count)
+    for index in range(count):
+        if not used.op.emit_reduced(used, source, target, reduced, index):
+            raise CopyInstructionError(
+                "this copy has one destination",
+                span=place(),
+                found=f"two for {used}",
+                expected="an operation that reduces what it loads: tcgen05.LdRed32x32bOp(...)",
+            )
+
+
+def copy_atom_call(
+    atom: CopyAtom, src: Tensor, dst: Tensor | tuple[Tensor, Tensor], *, pred: Tensor | None = None
+) -> None:
     """One instruction: the tensors hold what it moves, and no more."""
-    for tensor, moved in ((src, atom.values_read), (dst, atom.values_written)):
+    values = dst[0] if isinstance(dst, tuple) else dst
+    for tensor, moved in ((src, atom.values_read), (values, atom.values_written)):
         if size(tensor.layout) != moved:
             raise TensorShapeError(
                 "not the values of one copy instruction",

@@ -63,12 +63,14 @@ begun before is complete.
 
     tile.tmem_alloc %word, %columns {ctas}    tile.tmem_dealloc %address, %columns {ctas}    tile.tmem_permit {ctas}
     %register, ... = tile.tmem_load %address {shape, repeat, pack}
+    %register, ..., %number = tile.tmem_load_reduce %address {shape, repeat, pack, kind = "max" | "min"}
     tile.tmem_store %address, %register, ... {shape, repeat, pack}
     tile.tmem_wait {kind = "load" | "store"}    tile.tmem_fence {kind = "before" | "after"}
 
 are of whole warps: columns for the block, whose address is written to a word of shared memory; columns given back; no
-more allocations. Registers are words of 32 bits, distributed as `shape` says; a load has come, or a store is done,
-when it was waited for. A fence orders what is done with tensor memory before, or after, a thread meets others.
+more allocations. Registers are words of 32 bits, distributed as `shape` says; a load has come, or a store is done, when
+it was waited for; `%number` is the largest or smallest f32 of a thread's registers. A fence orders what is done with
+tensor memory before, or after, a thread meets others.
 
     tile.clc_try_cancel %response, %mbarrier
     %given, %x, %y, %z = tile.clc_query %response
@@ -249,6 +251,14 @@ TMEM_LOAD = _op(
     operands=("i32",),
     results=("i32*",),
     attributes=("shape", "repeat", "pack"),
+    traits=Traits(Scope.WARP, collective=True, reads=True, result=Result.DIVERGENT),
+    says="loads from tensor memory",
+)
+TMEM_LOAD_REDUCE = _op(
+    "tmem_load_reduce",
+    operands=("i32",),
+    results=("i32*",),
+    attributes=("shape", "repeat", "pack", "kind"),
     traits=Traits(Scope.WARP, collective=True, reads=True, result=Result.DIVERGENT),
     says="loads from tensor memory",
 )

@@ -17,17 +17,17 @@ import cutlass
 import cutlass.cute as cute
 import cutlass.utils.blackwell_helpers as sm100
 from cutlass import Float32 as F
-from cutlass.cute.nvgpu import cpasync, tcgen05
+from cutlass.cute.nvgpu import cpasync
 from cutlass.cute.core import Layout
 import numpy as np
 
-fields = tcgen05
+fields = cpasync
 
 @cute.jit
 def f(x: cute.Tensor, n: cutlass.Constexpr):
     cute.copy(cpasync.LoadCacheMode.GLOBAL, np.zeros(3))
     sm100.make_trivial_tiled_mma(cutlass.Float32.width)
-    return fields.TmemLoadRedOp, x.load().cute.nothing, cute.make_layuot((3,))
+    return fields.CopyBulkTensorTileG2SNonExecTrait, x.load().cute.nothing, cute.make_layuot((3,))
 """
 
 
@@ -48,7 +48,7 @@ def test_names_are_followed_through_aliases(tmp_path: Path) -> None:
         "cutlass.cute.copy": 14,
         "cutlass.cute.nvgpu.cpasync.LoadCacheMode": 14,
         "cutlass.utils.blackwell_helpers.make_trivial_tiled_mma": 15,
-        "cutlass.cute.nvgpu.tcgen05.TmemLoadRedOp": 16,
+        "cutlass.cute.nvgpu.cpasync.CopyBulkTensorTileG2SNonExecTrait": 16,
         "cutlass.cute.make_layuot": 16,
     }
 
@@ -100,7 +100,7 @@ def test_report_says_what_is_here(tmp_path: Path) -> None:
     assert [Path(file).name for file in facts["unreadable"]] == ["broken.py"]
     assert names["cutlass.Int32"]["is_here"]
     assert names["cutlass.Int32"]["first"] == f"{tmp_path / 'notebook.ipynb'}:2"
-    group = names["cutlass.cute.nvgpu.tcgen05.TmemLoadRedOp"]
+    group = names["cutlass.cute.nvgpu.cpasync.CopyBulkTensorTileG2SNonExecTrait"]
     assert (group["is_here"], group["tier"], group["next"]) == (False, "T5", TIERS["T5"].when)
     assert names["cutlass.cute.make_layuot"]["tier"] == "other"
     assert not compat.is_active()
@@ -111,7 +111,7 @@ def test_text_has_the_tiers_and_what_is_missing(tmp_path: Path, capsys: pytest.C
     text = capsys.readouterr().out
     assert "1 of 1 files use the language; 0 of them only names that are here" in text
     assert "not here: T5, SM100: tcgen05, tensor memory" in text
-    assert "cutlass.cute.nvgpu.tcgen05.TmemLoadRedOp" in text
+    assert "cutlass.cute.nvgpu.cpasync.CopyBulkTensorTileG2SNonExecTrait" in text
     assert "cutlass.cute.copy" not in text
 
 

@@ -22,10 +22,10 @@ from triptych.kernel_ir.dialects.tensor_memory import (
     elements_per_word,
     lane_stride,
 )
-from triptych.kernel_ir.dialects.tile import TMEM_LOAD, TMEM_STORE
+from triptych.kernel_ir.dialects.tile import TMEM_LOAD, TMEM_LOAD_REDUCE, TMEM_STORE
 from triptych.layout import Layout
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Numeric
+from triptych.metastage.values.scalars import Float32, Numeric
 from triptych.support.dataclass import dataclass
 
 
@@ -124,6 +124,47 @@ class Ld32x32bOp(TmemLoadOp):
     shape = "32x32b"
 
 
+class TmemLoadRedOp(enum.Enum):
+    """What a load makes of the numbers of each thread."""
+
+    MAX = "max"
+    MIN = "min"
+
+
+@dataclass(frozen=True, slots=True)
+class LdRed32x32bOp(TmemLoadOp):
+    """A load of a lane for each thread, and its largest or smallest number (sm_103a): `cute.copy(atom, source,
+    (values, reduced))`."""
+
+    redOp: TmemLoadRedOp = TmemLoadRedOp.MAX
+    shape = "32x32b"
+
+    def __post_init__(self) -> None:
+        TmemLoadOp.__post_init__(self)
+        if self.repeat is Repetition.x1 or self.packs:
+            raise CopyInstructionError(
+                "LdRed32x32bOp has no such instruction",
+                span=place(),
+                found=f"{self.repeat}, {self.pack}",
+                expected="Repetition.x2 or more, Pack.NONE",
+            )
+
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """It has two destinations."""
+        raise CopyInstructionError(
+            f"{self} also loads the {self.redOp.value}imum of its numbers",
+            span=place(),
+            found="one destination",
+            expected="two",
+            instead="cute.copy(atom, source, (values, reduced)), or Ld32x32bOp, which only loads",
+        )
+
+    def emit_reduced(self, atom: CopyAtom, src: Tensor, dst: Tensor, reduced: Tensor, index: int) -> bool:
+        """One load."""
+        _load_and_reduce(self, atom, src, dst, reduced, index)
+        return True
+
+
 class Ld16x64bOp(TmemLoadOp):
     """A load of 16 lanes of 64 bits."""
 
@@ -195,6 +236,22 @@ def _load(op: TmemCopyOp, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) 
     address = _address(atom, "source", src, index)
     words = trace.operation(TMEM_LOAD, (address,), registers, _named(op, trace.builder)).results
     load_words(atom, dst, index, list(words))
+
+
+@device_function
+def _load_and_reduce(op: LdRed32x32bOp, atom: CopyAtom, src: Tensor, dst: Tensor, reduced: Tensor, index: int) -> None:
+    for role, tensor in (("values", src), ("reduced values", reduced)):
+        if tensor.element_type is not Float32:
+            raise CopyInstructionError(
+                f"{op} reduces Float32", span=place(), found=f"{role} {tensor}", expected="elements of Float32"
+            )
+    trace = device_trace()
+    kinds = [trace.builder.type("i32")] * (op.access.registers_of(op.repeat.value) + 1)
+    address = _address(atom, "source", src, index)
+    attributes = {**_named(op, trace.builder), "kind": trace.builder.string(op.redOp.value)}
+    *words, number = trace.operation(TMEM_LOAD_REDUCE, (address,), kinds, attributes).results
+    load_words(atom, dst, index, words)
+    reduced[index] = Float32.of(trace.value("arith.bitcast", (number,), "f32"), trace.region)
 
 
 @device_function

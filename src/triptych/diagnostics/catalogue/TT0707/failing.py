@@ -1,6 +1,6 @@
 from triptych import compat
 
 with compat.activated():
-    from cutlass.cute.nvgpu.tcgen05 import TmemLoadRedOp
+    from cutlass.cute.nvgpu.cpasync import CopyBulkTensorTileG2SNonExecTrait
 
-    print(TmemLoadRedOp)
+    print(CopyBulkTensorTileG2SNonExecTrait)

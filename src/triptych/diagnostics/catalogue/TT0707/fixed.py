@@ -2,6 +2,6 @@ from triptych import compat
 
 with compat.activated():
     try:
-        from cutlass.cute.nvgpu.tcgen05 import TmemLoadRedOp
+        from cutlass.cute.nvgpu.cpasync import CopyBulkTensorTileG2SNonExecTrait
     except ImportError:
-        TmemLoadRedOp = None
+        CopyBulkTensorTileG2SNonExecTrait = None

@@ -32,6 +32,7 @@ from triptych.kernel_ir.dialects.tile import (
     TMEM_DEALLOC,
     TMEM_FENCE,
     TMEM_LOAD,
+    TMEM_LOAD_REDUCE,
     TMEM_PERMIT,
     TMEM_STORE,
     TMEM_WAIT,
@@ -91,6 +92,22 @@ def _place(warp: Warp, base: Value, address: Value) -> Value:
 # A register of all threads is a vector, and so is a column of the lanes that an instruction reaches.
 def load(warp: Warp, operation: Operation) -> None:
     """Each register of all threads out of the words of its columns."""
+    _load(warp, operation, list(operation.results))
+
+
+def load_and_reduce(warp: Warp, operation: Operation) -> None:
+    """The same, and the largest or smallest number of each thread."""
+    *registers, number = operation.results
+    _load(warp, operation, registers)
+    code, name = warp.code, f"arith.{operation.attributes['kind'].value}numf"
+    numbers, words = (f"vector<{code.width}x{kind}>" for kind in ("f32", "i32"))
+    found, *others = (code.value("arith.bitcast", (warp.vector(each),), numbers) for each in registers)
+    for other in others:
+        found = code.value(name, (found, other), numbers)
+    warp.set(number, Vector(code.value("arith.bitcast", (found,), words)))
+
+
+def _load(warp: Warp, operation: Operation, results: list[Value]) -> None:
     access, layout, packs = _access(warp, operation)
     code = warp.code
     start = _start(warp, operation, access, packs)
@@ -103,7 +120,7 @@ def load(warp: Warp, operation: Operation) -> None:
     def column(number: int) -> Value:
         return _halves_joined(warp, word(2 * number), word(2 * number + 1), access.lanes) if packs else word(number)
 
-    for register, result in enumerate(operation.results):
+    for register, result in enumerate(results):
         places = [layout((thread, register)) for thread in range(code.width)]
         used = sorted({place // LANES for place in places})
         where = [access.lanes * used.index(place // LANES) + place % LANES for place in places]
@@ -441,6 +458,7 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     TMEM_DEALLOC: free,
     TMEM_PERMIT: give_up_permit,
     TMEM_LOAD: load,
+    TMEM_LOAD_REDUCE: load_and_reduce,
     TMEM_STORE: store,
     TMEM_COPY: copy_scales,
     TMEM_WAIT: wait,

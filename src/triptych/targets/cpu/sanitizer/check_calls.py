@@ -27,6 +27,7 @@ from triptych.kernel_ir.dialects.tile import (
     TMEM_COPY,
     TMEM_DEALLOC,
     TMEM_LOAD,
+    TMEM_LOAD_REDUCE,
     TMEM_STORE,
     TMEM_WAIT,
     UMMA,
@@ -67,6 +68,7 @@ _PHASES: Mapping[str, int] = {
 """All others arrive."""
 _TENSOR: Mapping[str, int] = {
     TMEM_LOAD: at.TENSOR_LOAD,
+    TMEM_LOAD_REDUCE: at.TENSOR_LOAD,
     TMEM_STORE: at.TENSOR_STORE,
     UMMA: at.TENSOR_PRODUCT,
     TMEM_COPY: at.TENSOR_PRODUCT,

@@ -218,6 +218,7 @@ INSTRUCTIONS = (
     Instruction(tile.TMEM_DEALLOC, _I, "tcgen05.dealloc", since=100, specific=True, last=103),
     Instruction(tile.TMEM_PERMIT, _I, "tcgen05.relinquish_alloc_permit", since=100, specific=True, last=103),
     Instruction(tile.TMEM_LOAD, _I, "tcgen05.ld", since=100, specific=True, last=103),
+    Instruction(tile.TMEM_LOAD_REDUCE, _I, "tcgen05.ld.red", since=103, specific=True, last=103),
     Instruction(tile.TMEM_STORE, _I, "tcgen05.st", since=100, specific=True, last=103),
     Instruction(tile.TMEM_FENCE, _I, "tcgen05.fence", since=100, specific=True, last=103),
     Instruction(tile.TMEM_COPY, _I, "tcgen05.cp", since=100, specific=True, last=103),

@@ -20,6 +20,7 @@ from triptych.kernel_ir.dialects.tile import (
     TMEM_DEALLOC,
     TMEM_FENCE,
     TMEM_LOAD,
+    TMEM_LOAD_REDUCE,
     TMEM_PERMIT,
     TMEM_STORE,
     TMEM_WAIT,
@@ -203,6 +204,21 @@ def _load(op: Replacement) -> list[Value]:
     return [op.element(words, i, "i32") for i in range(count)]
 
 
+def _load_reduce(op: Replacement) -> list[Value]:
+    """LLVM has no intrinsic of it."""
+    attributes = op.operation.attributes
+    shape, repeat, kind = (attributes[name].value for name in ("shape", "repeat", "kind"))
+    count = len(op.operation.results)
+    *words, number = (f"${i}" for i in range(count))
+    form = f"tcgen05.ld.red.sync.aligned.{shape}.x{repeat}.{kind}.f32"
+    text = f"{form} {{{', '.join(words)}}}, {number}, [${count}];"
+    struct = f"!llvm.struct<({', '.join(['i32'] * count)})>"
+    made = inline_ptx(op, text, ",".join(["=r"] * count + ["r"]), op.operands, struct)
+    assert made is not None, "a load has results"
+    places = [{"position": op.attribute(f"array<i64: {i}>")} for i in range(count)]
+    return [op.value("llvm.extractvalue", (made,), "i32", place) for place in places]
+
+
 def _store(op: Replacement) -> list[Value]:
     attributes = op.operation.attributes
     shape, repeat = attributes["shape"].value, attributes["repeat"].value
@@ -235,6 +251,7 @@ TENSOR_RULES: dict[str, Rule] = {
     TMEM_DEALLOC: _free,
     TMEM_PERMIT: _permit,
     TMEM_LOAD: _load,
+    TMEM_LOAD_REDUCE: _load_reduce,
     TMEM_STORE: _store,
     TMEM_COPY: _copy,
     TMEM_WAIT: _wait,

@@ -12,6 +12,7 @@ import triptych as tt
 from triptych import cute
 from triptych.cute.nvgpu import tcgen05
 from triptych.cute.runtime import from_dlpack
+from triptych.cute.tracing.errors import CopyInstructionError
 from triptych.utils import TmemAllocator
 
 pytestmark = pytest.mark.cpu
@@ -64,6 +65,59 @@ def check(dtype: Any, store: Any, load: Any) -> None:
 @pytest.mark.parametrize(("stored", "loaded"), PAIRS)
 def test_words(stored: str, loaded: str) -> None:
     check(np.float32, operation("St", stored), operation("Ld", loaded))
+
+
+@tt.kernel
+def extremes(x: cute.Tensor, y: cute.Tensor, found: cute.Tensor, load: tt.Constexpr[Any]) -> None:
+    """Columns that are stored, then loaded with the largest or smallest number of each instruction."""
+    thread, _, _ = cute.arch.thread_idx()
+    columns = TmemAllocator(cute.SmemAllocator().allocate_array(tt.Int32, 1))
+    columns.allocate(COLUMNS)
+    columns.wait_for_alloc()
+    place = columns.retrieve_ptr(tt.Float32)
+    there = cute.make_tensor(place, cute.make_layout((128, COLUMNS), stride=(1 << 16, 1)))
+    ops = (tcgen05.St32x32bOp(tcgen05.Repetition.x8), load)
+    to, back = (tcgen05.make_tmem_copy(cute.make_copy_atom(op, tt.Float32), there).get_slice(thread) for op in ops)
+    held = cute.make_rmem_tensor(to.partition_S(x).shape, tt.Float32)
+    cute.basic_copy(to.partition_S(x), held)
+    cute.copy(to.tiled_copy, held, to.partition_D(there))
+    cute.arch.fence_view_async_tmem_store()
+    cute.arch.sync_threads()
+    result = cute.make_rmem_tensor(back.partition_D(y).shape, tt.Float32)
+    reduced = cute.make_rmem_tensor(4, tt.Float32)
+    cute.copy(back.tiled_copy, back.partition_S(there), (result, reduced))
+    cute.arch.fence_view_async_tmem_load()
+    cute.basic_copy(result, back.partition_D(y))
+    cute.basic_copy(reduced, found[thread, None])
+    cute.arch.sync_threads()
+    columns.free(place)
+
+
+@tt.jit
+def find_extremes(x: cute.Tensor, y: cute.Tensor, found: cute.Tensor, load: tt.Constexpr[Any]) -> None:
+    extremes(x, y, found, load).launch(grid=1, block=THREADS)
+
+
+def check_extremes(kind: str) -> None:
+    x = np.random.default_rng(1).integers(-1000, 1000, (128, COLUMNS)).astype(np.float32)
+    y, found = np.zeros_like(x), np.zeros((128, 4), np.float32)
+    load = tcgen05.LdRed32x32bOp(tcgen05.Repetition.x8, redOp=tcgen05.TmemLoadRedOp(kind))
+    find_extremes(*(from_dlpack(array) for array in (x, y, found)), load)
+    np.testing.assert_array_equal(y, x)
+    parts = x.reshape(128, 4, 8)
+    np.testing.assert_array_equal(found, parts.max(axis=2) if kind == "max" else parts.min(axis=2))
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_loads_that_reduce(kind: str) -> None:
+    check_extremes(kind)
+
+
+def test_a_load_that_reduces_has_two_destinations() -> None:
+    with pytest.raises(CopyInstructionError, match="also loads the maximum of its numbers"):
+        check(np.float32, operation("St", "32x32b"), tcgen05.LdRed32x32bOp(tcgen05.Repetition.x8))
+    with pytest.raises(CopyInstructionError, match="no such instruction"):
+        tcgen05.LdRed32x32bOp(tcgen05.Repetition.x1)
 
 
 @pytest.mark.parametrize(("stored", "loaded"), list(zip(SHAPES, SHAPES[::-1], strict=True)))
