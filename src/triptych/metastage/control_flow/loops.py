@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from triptych.hooks import DEAD, UNDEFINED, Calls, Get, Names, Place, Set, Thunk
-from triptych.ir.handles import Operation, Value
+from triptych.ir.handles import InsertionPoint, Operation, Value
 from triptych.metastage.control_flow.branches import ScfIf, two_sided
 from triptych.metastage.control_flow.iteration import Steps
 from triptych.metastage.control_flow.join_errors import loop_mismatch
@@ -144,6 +144,7 @@ class Carried:
         self, trace: Trace, exits: Names, names: Names, get: Get, set_: Set, attributes: LoopCarriedAttributes
     ) -> None:
         self.trace = trace
+        self.outside = trace.region, trace.builder.insertion
         self.attributes = attributes
         self.names = names
         self.get = get
@@ -191,12 +192,15 @@ class Carried:
             [block.add_argument(self.trace.builder.type(text), location) for text in plan.types()]
             for block, _ in self.blocks
         ]
-        before = self.before[index]
-        inits = plan.lower(before.shaped(plan), self.trace) if isinstance(before, Pending) else []
+        before, inits = self.before[index], []
+        if isinstance(before, Pending):
+            with _emitting(self.trace, *self.outside):
+                inits = plan.lower(before.shaped(plan), self.trace)
         self.slots.append(Slot(index, plan, inits, heads))
-        region = self.blocks[-1][1]
+        block, region = self.blocks[-1]
         assert region is not None, "the body is being traced"
-        head = _built_in(region, plan, heads[-1], self.trace)
+        with _emitting(self.trace, region, self.trace.builder.at_start(block)):
+            head = plan.build(iter(heads[-1]), self.trace)
         note_head(self.trace, plan, head)
         return head
 
@@ -269,13 +273,15 @@ class Carried:
         return missing_path(before)
 
 
-def _built_in(region: Region, plan: Plan, values: list[Any], trace: Trace) -> Any:
-    """Build a value that belongs to `region` although a deeper region is being traced."""
-    current, trace.region = trace.region, region
+@contextmanager
+def _emitting(trace: Trace, region: Region, insertion: InsertionPoint | None) -> Iterator[None]:
+    """Emit what belongs to `region` there, although a deeper region is being traced: objects may store and load."""
+    deeper, trace.region = trace.region, region
+    following, trace.builder.insertion = trace.builder.insertion, insertion
     try:
-        return plan.build(iter(values), trace)
+        yield
     finally:
-        trace.region = current
+        trace.region, trace.builder.insertion = deeper, following
 
 
 def for_loop(

@@ -74,6 +74,34 @@ def test_a_state_is_a_variable_like_others(n: int, count: int) -> None:
 
 
 @tt.kernel
+def keep_a_state(out: cute.Tensor, rounds: tt.Int32, turns: tt.Int32, keeps: tt.Constexpr[bool]) -> None:
+    state = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, 4)
+    done = tt.Int32(0)
+    while done < rounds:
+        for turn in range(turns):
+            if turn % 2 == 0:
+                state.advance()
+            if tt.const_expr(keeps):
+                kept = state.clone()
+            state.advance()
+            if tt.const_expr(keeps):
+                out[done, turn] = 100 * kept.count + state.count
+        done += 1
+
+
+@tt.jit
+def kept(out: cute.Tensor, rounds: tt.Int32, turns: tt.Int32) -> None:
+    keep_a_state(out, rounds, turns, True).launch(grid=1, block=1)
+
+
+def test_a_state_may_be_made_in_a_loop_inside_a_loop() -> None:
+    """No variable has it before; both loops carry its numbers, which are memory of a thread."""
+    out = np.zeros((2, 3), np.int32)
+    kept(out, 2, 3)
+    assert out.tolist() == [[102, 203, 405], [607, 708, 910]]
+
+
+@tt.kernel
 def stages_at_run_time(n: tt.Int32) -> None:
     pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, n)  # type: ignore[arg-type]
 
