@@ -191,10 +191,11 @@ class PipelineTmaAsync(PipelineAsync):
         when(lane < size(self._blocks), lambda: when(shares, lambda: self.sync_object_empty.arrive(index, lane)))
 
     def _shares(self, blocks: Layout, rank: Integer) -> Any:
-        """Whether copies of the block `rank` of the cluster reach this one: those of A along m, of B along n."""
+        """Whether copies of the block `rank` of the cluster reach this one: those of A along m, of B along n, and none
+        of the other block of a pair."""
         own, other = (_coordinate(blocks, number) for number in (block_idx_in_cluster(), rank))
         same = [own[1 + side] == other[1 + side] for side in range(2) if self._sides[side]]
-        return same[0] if len(same) == 1 else same[0] | same[1]
+        return (own[0] == other[0]) & (same[0] if len(same) == 1 else same[0] | same[1])
 
 
 def _coordinate(blocks: Layout, number: Integer) -> Any:

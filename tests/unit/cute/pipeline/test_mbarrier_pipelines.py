@@ -32,14 +32,18 @@ def storage(stages: int) -> tuple[Any, Any]:
 
 @tt.jit
 def launched(
-    kernel: tt.Constexpr[Any], out: cute.Tensor, stages: tt.Constexpr[int], threads: tt.Constexpr[int]
+    kernel: tt.Constexpr[Any],
+    out: cute.Tensor,
+    stages: tt.Constexpr[int],
+    threads: tt.Constexpr[int],
+    cluster: tt.Constexpr[int],
 ) -> None:
-    kernel(out, stages).launch(grid=2, block=threads)
+    kernel(out, stages).launch(grid=2, block=threads, cluster=(cluster, 1, 1))
 
 
-def out_of(kernel: Any, stages: int, threads: int = 2 * WARP) -> Any:
+def out_of(kernel: Any, stages: int, threads: int = 2 * WARP, cluster: int = 1) -> Any:
     out = np.full((COUNT, WARP), -1, np.int32)
-    launched(kernel, out, stages, threads)
+    launched(kernel, out, stages, threads, cluster)
     return out
 
 
@@ -170,6 +174,15 @@ def complete(pointer: Any, amount: Any) -> None:
 
 @tt.kernel
 def with_bytes(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+    filled_by_bytes(out, stages, 1)
+
+
+@tt.kernel
+def with_bytes_in_a_pair(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+    filled_by_bytes(out, stages, 2)
+
+
+def filled_by_bytes(out: Any, stages: int, blocks: int) -> None:
     """Two warps of consumers, counted as warps; the bytes say when a stage is full."""
     barriers, buffer = storage(stages)
     pipe = pipeline.PipelineTmaAsync.create(
@@ -178,7 +191,7 @@ def with_bytes(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
         consumer_group=group(2),
         tx_count=4 * WARP,
         barrier_storage=barriers,
-        cta_layout_vmnk=cute.make_layout((1, 1, 1, 1)),
+        cta_layout_vmnk=cute.make_layout((blocks, 1, 1, 1)),
     )
     producer, consumer = pipe.make_participants()
     lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
@@ -202,6 +215,11 @@ def with_bytes(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
 
 def test_bytes_fill_a_stage_and_warps_empty_it() -> None:
     assert (out_of(with_bytes, 2, 3 * WARP) == EXPECTED).all()
+
+
+def test_each_block_of_a_pair_has_its_own_bytes() -> None:
+    """Copies of A reach the blocks along n that have the same place in their pairs: here only the block itself."""
+    assert (out_of(with_bytes_in_a_pair, 2, 3 * WARP, 2) == EXPECTED).all()
 
 
 @tt.kernel
