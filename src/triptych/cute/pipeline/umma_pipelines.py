@@ -86,7 +86,8 @@ class PipelineTmaUmma(PipelineTmaAsync):
     def consumer_release(self, state: Place) -> None:
         """The stage is empty, in all blocks whose copies reach this one, when products begun so far are complete."""
         self._calls.record("consumer_release", state)
-        blocks = None if self._blocks is None else _of_pair(self._blocks, _M, _N)
+        sharing = [mode for mode, is_shared in zip((_N, _M), self._sides, strict=True) if is_shared]
+        blocks = None if self._blocks is None else _of_pair(self._blocks, *sharing)
         commit_products(self.sync_object_empty.get_barrier(state.index), _ctas(self._blocks), blocks)
 
 

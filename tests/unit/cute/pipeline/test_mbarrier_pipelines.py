@@ -223,6 +223,33 @@ def test_each_block_of_a_pair_has_its_own_bytes() -> None:
 
 
 @tt.kernel
+def emptied_by_products(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+    """A warp that fills and empties stages; of the two blocks along n, B of each reaches only itself."""
+    barriers, _ = storage(stages)
+    pipe = pipeline.PipelineTmaUmma.create(
+        num_stages=stages,
+        producer_group=group(1),
+        consumer_group=group(1),
+        tx_count=4 * WARP,
+        barrier_storage=barriers,
+        cta_layout_vmnk=cute.make_layout((1, 1, 2, 1)),
+        mcast_mode_mn=(0, 1),
+    )
+    producer, consumer = pipe.make_participants()
+    for i in range(COUNT):
+        handle = producer.acquire_and_advance()
+        complete(handle.barrier, 4)
+        consumer.wait_and_advance().release()
+        out[i, cute.arch.lane_idx()] = i * 1000 + 31 - cute.arch.lane_idx()
+    producer.tail()
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+def test_products_empty_the_stages_that_share_an_operand(stages: int) -> None:
+    assert (out_of(emptied_by_products, stages, WARP, 2) == EXPECTED).all()
+
+
+@tt.kernel
 def in_turns(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
     """Three warps append their number to the list of each place, in order."""
     barriers, lengths = cute.arch.alloc_smem(tt.Int64, 3 * stages), cute.arch.alloc_smem(tt.Int32, stages)
