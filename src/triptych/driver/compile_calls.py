@@ -42,7 +42,7 @@ class Compiler:
         *args: object,
         target: str = "",
         opt_level: int | None = None,
-        options: str = "",
+        options: str | None = None,
         **kwargs: object,
     ) -> CompiledFunction:
         """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function.
@@ -67,7 +67,7 @@ class Compiler:
         *args: object,
         target: str = "",
         opt_level: int | None = None,
-        options: str = "",
+        options: str | None = None,
         **kwargs: object,
     ) -> Key:
         """The key under which the store has what a call with these arguments would compile; print it."""
@@ -76,8 +76,8 @@ class Compiler:
         bound, _ = jitted._bind(args, kwargs, called_from)
         return jitted.key_of(bound, called_from, self._chosen(target, opt_level, options))
 
-    def _chosen(self, target: str, opt_level: int | None, options: str) -> dict[str, Any]:
-        chosen = options_of((*self._flags, *flags_in(options)))
+    def _chosen(self, target: str, opt_level: int | None, options: str | None) -> dict[str, Any]:
+        chosen = options_of((*self._flags, *flags_in(options or "")))
         chosen |= {} if opt_level is None else {"opt_level": opt_level}
         return chosen | ({"target": target} if target else {})
 

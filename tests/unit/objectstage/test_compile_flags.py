@@ -43,6 +43,7 @@ def test_compiled_function_is_the_same_function() -> None:
     for compiler in (tt.compile, tt.compile[OptLevel(1)], tt.compile[GenerateLineInfo(True), KeepPTX][KeepCUBIN]):
         assert compiler(double, 3)(21) == 42
     assert tt.compile(double, 3, options="--opt-level 0 --enable-tvm-ffi")(21) == 42
+    assert tt.compile(double, 3, options=None)(21) == 42
 
 
 @tt.jit
