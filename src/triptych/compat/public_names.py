@@ -403,6 +403,7 @@ HOMES = {
     "cutlass.utils.hardware_info": "triptych.utils",
     "cutlass.utils.hopper_helpers": "triptych.utils.hopper_helpers",
     "cutlass.utils.layout": "triptych.utils",
+    "cutlass.utils.mixed_input_helpers": "triptych.utils.mixed_input_helpers",
     "cutlass.utils.sm100": "triptych.utils.blackwell_helpers",
     "cutlass.utils.sm90": "triptych.utils.hopper_helpers",
     "cutlass.utils.static_persistent_tile_scheduler": "triptych.utils",
@@ -416,7 +417,6 @@ NOT_HERE_YET = frozenset(
         "cutlass.base_dsl",
         "cutlass.base_dsl.runtime",
         "cutlass.cute.experimental",
-        "cutlass.utils.mixed_input_helpers",
     }
 )
 

@@ -36,7 +36,7 @@ from triptych.cute.nvgpu.universal import CopyUniversalOp
 from triptych.cute.nvgpu.warp import StMatrix8x8x16bOp
 from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
 from triptych.kernel_ir.dialects.smem_operands import WIDE_PIECES, row_bytes
-from triptych.kernel_ir.dialects.tensor_memory import LANES, elements_per_word
+from triptych.kernel_ir.dialects.tensor_memory import LANES, MOST_REGISTERS, elements_per_word
 from triptych.kernel_ir.dialects.umma import DEPTH_BITS
 from triptych.layout import ComposedLayout, Layout, right_inverse, size, tile_to_shape, tiled_divide
 from triptych.metastage.trace.errors import OperandTypeError
@@ -296,7 +296,10 @@ def get_tmem_load_op(
     epi_tile: Tile2,
     use_2cta_instrs: bool,
 ) -> CopyAtom:
-    """How sums of an epilogue's tile come into registers: a row for each thread, or as `stmatrix` wants them."""
+    """How sums of an epilogue's tile come into registers: a row for each thread, or as `stmatrix` wants them.
+
+    A load takes as many columns of the tile as instructions can, so the tile is a number of whole loads.
+    """
     rows, *_ = cta_tile_shape
     halves = rows == LANES // 2 and use_2cta_instrs
     columns = _extent(epi_tile[1]) // (2 if halves else 1)
@@ -309,7 +312,10 @@ def get_tmem_load_op(
         kind = Ld16x256bOp
     together = elements_per_word(elem_ty_acc.width)
     pack = Pack.NONE if together == 1 else Pack.PACK_16b_IN_32b
-    return make_copy_atom(kind(Repetition(columns // kind().access.columns // together), pack), elem_ty_acc)
+    access = kind().access
+    steps = columns // access.columns // together
+    most = MOST_REGISTERS // access.registers_of(1)
+    return make_copy_atom(kind(Repetition(min(steps & -steps, most)), pack), elem_ty_acc)
 
 
 def get_smem_store_op(

@@ -147,6 +147,14 @@ class TiledMma(StaticExpression):
         """Registers for a part of the sums, whatever the type that memory holds."""
         return self.atom.make_fragment_C(source)
 
+    def _thrfrg_A(self, input_mk: Layout) -> Layout:
+        """A layout (M, K) as all threads hold it: ((thread, (atom m, atom k)), (values, (rest m, rest k)))."""
+        distributed = self.distribute(input_mk, _A, self.tv_layout_A)
+        assert isinstance(distributed, Layout), "distributing a layout gives a layout"
+        (thread, values), ((m, rest_m), (k, rest_k)) = distributed
+        threads, held = from_modes((thread, from_modes((m, k)))), from_modes((values, from_modes((rest_m, rest_k))))
+        return from_modes((threads, held))
+
     def distribute(self, target: AnyLayout, modes: tuple[int, int], tv: Layout) -> AnyLayout:
         """A matrix of two of the modes as the atoms take it."""
         order = tuple(self._order(mode) for mode in modes)

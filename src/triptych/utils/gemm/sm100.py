@@ -33,13 +33,27 @@ def __dir__() -> list[str]:
     return __all__
 
 
-class GemmKernel(Protocol):
+class Results(Protocol):
+    """The types of sums and results, and how results lie."""
+
+    @property
+    def c_dtype(self) -> type[Numeric]: ...
+    @property
+    def c_layout(self) -> LayoutEnum: ...
+    @property
+    def acc_dtype(self) -> type[Numeric]: ...
+
+
+class TiledResults(Results, Protocol):
+    """And the tile of a CTA."""
+
+    @property
+    def cta_tile_shape_mnk(self) -> tuple[int, int, int]: ...
+
+
+class GemmKernel(TiledResults, Protocol):
     """What a kernel class says of itself; the last are for stores by TMA, and for stages of sums that overlap."""
 
-    c_dtype: type[Numeric]
-    c_layout: LayoutEnum
-    acc_dtype: type[Numeric]
-    cta_tile_shape_mnk: tuple[int, int, int]
     use_2cta_instrs: bool
     num_c_stage: int
     epilogue_warp_id: Sequence[int]
@@ -57,7 +71,7 @@ def transform_partitioned_tensor_layout(tensor: cute.Tensor) -> cute.Tensor:
 
 
 def epilogue_tmem_copy_and_partition(
-    gemm_kernel: GemmKernel,
+    gemm_kernel: TiledResults,
     tidx: Int32,
     tAcc: cute.Tensor,
     gC_mnl: cute.Tensor,
@@ -82,7 +96,7 @@ def epilogue_tmem_copy_and_partition(
 
 
 def epilogue_smem_copy_and_partition(
-    gemm_kernel: GemmKernel, tiled_copy_t2r: cute.TiledCopy, tTR_rC: cute.Tensor, tidx: Int32, sC: cute.Tensor
+    gemm_kernel: Results, tiled_copy_t2r: cute.TiledCopy, tTR_rC: cute.Tensor, tidx: Int32, sC: cute.Tensor
 ) -> tuple[cute.TiledCopy, cute.Tensor, cute.Tensor]:
     """The copy of results to shared memory, the registers as it takes them, and where it stores (R2S, m, n, stage)."""
     atom = blackwell_helpers.get_smem_store_op(
