@@ -32,7 +32,8 @@ _BLOCKWISE = f"--mnkl 256,256,512,2 {_ONCE}"
 _GEFORCE = f"--mnkl 256,256,512,1 {_ONCE}"
 _MOE = "--tokens 64 --experts 2 --hidden 128 --intermediate 128"
 _FMHA = f"--q_shape 1,128,1,128 --k_shape 1,128,1,128 {_ONCE}"
-_MIXED = f"--mnkl 256,256,512,1 {_ONCE}"
+_MIXED = f"--mnkl 256,256,512,1 --use_tma_store {_ONCE}"
+_MIXED_GROUPS = f"--mnkl 256,128,512,3 --mma_tiler_mnk 128,64,128 {_ONCE}"
 _KERNEL, _TUTORIAL = "cute/blackwell/kernel", "cute/blackwell/tutorial/tutorial_gemm"
 _SM120 = "cute/blackwell_geforce/kernel"
 PROGRAMS: dict[str, str] = {
@@ -79,10 +80,8 @@ PROGRAMS: dict[str, str] = {
         f"--k_shape 1,128,1,{d} {_ONCE}"
         for d in (256, 512)
     },
-    **{
-        f"{_KERNEL}/mixed_input_gemm/{name}.py": _MIXED
-        for name in ("mixed_input_gemm", "grouped_mixed_input_gemm", "grouped_mixed_input_gemm_acc_scale")
-    },
+    f"{_KERNEL}/mixed_input_gemm/mixed_input_gemm.py": _MIXED,
+    **{f"{_KERNEL}/mixed_input_gemm/grouped_mixed_input_gemm{name}.py": _MIXED_GROUPS for name in ("", "_acc_scale")},
     **{
         f"{_KERNEL}/distributed/distributed_{name}_blackwell.py": "--mnkl 256,256,512,1"
         for name in (

@@ -194,3 +194,17 @@ def test_atoms_must_lie_on_threads_without_gaps(layout: Layout) -> None:
 def test_a_thread_beyond_the_last_has_no_part() -> None:
     with pytest.raises(MatrixTilingError, match="from 0 to 31"):
         cute.make_tiled_mma(HALF).get_slice(32)
+
+
+def test_all_parts_of_a_as_one_layout() -> None:
+    """Of two warps along M and a tile that they go over twice each way: what each thread holds, at its coordinate."""
+    tiled = cute.make_tiled_mma(HALF, (2, 1, 1))
+    matrix = Layout((64, 32), (1, 64))
+    threads, held = tiled._thrfrg_A(matrix)
+    assert size(threads) == tiled.size
+    assert [size(mode) for mode in held] == [8, 4]
+    for thread in range(tiled.size):
+        part = tiled.distribute(matrix, (0, 2), tiled.tv_layout_A)
+        row, lane = thread // 32, thread % 32
+        for value, (m, k) in ((v, rest) for v in range(8) for rest in ((0, 0), (1, 0), (0, 1))):
+            assert threads((lane, (row, 0))) + held((value, (m, k))) == part(((lane, value), ((row, m), (0, k))))
