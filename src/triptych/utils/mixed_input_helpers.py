@@ -29,6 +29,7 @@ from triptych.compat.utils.mixed_input_rules import (
 from triptych.cute.nvgpu import cpasync, tcgen05
 from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
+from triptych.kernel_ir.dialects.tensor_memory import LANES
 from triptych.layout import IntTuple
 from triptych.layout.swizzle import Swizzle
 from triptych.metastage.trace.errors import OperandTypeError
@@ -200,8 +201,10 @@ def get_copy_atom_a_transform(
     a_smem_shape: IntTuple,
     a_dtype: type[Numeric],
 ) -> cute.CopyAtom:
-    """How a thread stores transformed A: a row of 16 elements to tensor memory, or 16 bytes to shared memory."""
+    """How a thread stores transformed A: 16 elements of K to tensor memory, or 16 bytes to shared memory."""
     if transform_a_source is tcgen05.OperandSource.TMEM:
+        if cute.size(a_smem_shape, mode=[0, 0]) == LANES // 2:  # 16 lanes for each warp
+            return cute.make_copy_atom(tcgen05.St16x256bOp(tcgen05.Repetition.x1), mma_dtype)
         return cute.make_copy_atom(tcgen05.St32x32bOp(tcgen05.Repetition.x8), mma_dtype)
     return cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), mma_dtype, num_bits_per_copy=_STORE_BITS)
 

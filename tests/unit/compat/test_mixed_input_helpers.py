@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import triptych as tt
+from tests.support.ptx.unified import numpy_gpu
 from triptych import cute, pipeline, utils
 from triptych.cute.nvgpu import OperandMajorMode, cpasync, tcgen05
 from triptych.metastage.trace.errors import OperandTypeError
@@ -120,20 +120,20 @@ def test_shuffled_numbers_come_in_order() -> None:
 
 
 # a product of transformed A ---------------------------------------------------------------------------------------
-M, N, DEPTH, SHARE, THREADS = 128, 32, 64, 32, 128
+N, DEPTH, SHARE, THREADS = 32, 64, 32, 128
 
 
 class Kernel:
     """One tile of (x * scale) @ w.T by four warps, which transform A of Int8 and store the results."""
 
-    def __init__(self, major: OperandMajorMode, mode: helpers.TransformMode) -> None:
-        self.major, self.mode = major, mode
+    def __init__(self, rows: int, major: OperandMajorMode, mode: helpers.TransformMode) -> None:
+        self.rows, self.major, self.mode = rows, major, mode
         self.source = helpers.get_transform_a_source(major)
         self.is_scaled = mode is helpers.TransformMode.ConvertScale
 
     @tt.jit
     def __call__(self, x: cute.Tensor, s: cute.Tensor, w: cute.Tensor, y: cute.Tensor) -> None:
-        tile = (M, N, DEPTH)
+        tile = (self.rows, N, DEPTH)
         mma = blackwell_helpers.make_trivial_tiled_mma(
             tt.BFloat16, self.major, K, tt.Float32, ONE, tile[:2], self.source
         )
@@ -173,13 +173,15 @@ class Kernel:
         columns.allocate(64)
         columns.wait_for_alloc()
         place = columns.retrieve_ptr(tt.Float32)
-        sums = cute.make_tensor(place, mma.make_fragment_C((*mma.partition_shape_C((M, N)), 1)).layout)
+        sums = cute.make_tensor(place, mma.make_fragment_C((*mma.partition_shape_C((self.rows, N)), 1)).layout)
         for k in range(DEPTH):
-            tile_x[(thread, k % 16), 0, k // 16, 0] = x[thread, k]
+            if thread < self.rows:
+                tile_x[(thread, k % 16), 0, k // 16, 0] = x[thread, k]
             if thread < N:
                 tile_w[(thread, k % 16), 0, k // 16, 0] = w[thread, k]
         for block in tt.range_constexpr(DEPTH // SHARE):
-            tile_s[thread, block * SHARE, 0] = s[thread, block]
+            if thread < self.rows:
+                tile_s[thread, block * SHARE, 0] = s[thread, block]
         cute.arch.sync_threads()
         if tt.const_expr(self.source is TMEM):
             a = cute.make_tensor(
@@ -214,7 +216,7 @@ class Kernel:
         atoms = (
             cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), tt.Int8, num_bits_per_copy=32),
             helpers.get_copy_atom_a_transform(
-                tt.BFloat16, False, self.source, mma.partition_shape_A((M, DEPTH)), tt.Int8
+                tt.BFloat16, False, self.source, mma.partition_shape_A((self.rows, DEPTH)), tt.Int8
             ),
         )
         load, store, mine, to_a = helpers.transform_partition(self.source, self.mode, *atoms, tile_x, a, thread)
@@ -234,35 +236,42 @@ class Kernel:
         helpers.store_transformed_a(wide, to_a[None, None, None, None, 0], store)
 
     def store(self, y: Any, mma: Any, sums: Any, thread: Any) -> None:
-        of_y = mma.get_slice(0).partition_C(cute.local_tile(y, (M, N), (None, None, None)))
+        of_y = mma.get_slice(0).partition_C(cute.local_tile(y, (self.rows, N), (None, None, None)))
         load, from_sums, held = helpers.epilog_tmem_copy_and_partition(
-            (M, N, DEPTH), self.y_layout, y.element_type, tt.Float32, thread, sums, of_y, (M, N), False
+            (self.rows, N, DEPTH), self.y_layout, y.element_type, tt.Float32, thread, sums, of_y, (self.rows, N), False
         )
         *unused, atom, to_y = helpers.epilog_gmem_copy_and_partition(
-            y.element_type, thread, None, load, None, of_y, (M, N), None
+            y.element_type, thread, None, load, None, of_y, (self.rows, N), None
         )
         assert unused == [None, None, None]
         cute.copy(load, from_sums[None, None, None, 0, 0, 0], held)
         cute.copy(atom, held, to_y[None, None, None, 0, 0, 0, 0, 0])
 
 
-def _cases() -> Iterator[tuple[OperandMajorMode, helpers.TransformMode, str]]:
-    for major, mode in product([K, MN], helpers.TransformMode):
-        yield major, mode, "late"
-    yield MN, helpers.TransformMode.ConvertScale, "early"
+CASES = [(rows, major, mode) for rows in (64, 128) for major in (K, MN) for mode in helpers.TransformMode]
 
 
-@pytest.mark.parametrize(("major", "mode", "order"), list(_cases()))
-def test_transformed_a_is_multiplied(major: OperandMajorMode, mode: helpers.TransformMode, order: str) -> None:
+def run(rows: int, major: OperandMajorMode, mode: helpers.TransformMode) -> None:
     random = np.random.default_rng(3)
-    x = random.integers(-128, 128, (M, DEPTH)).astype(np.int8)
-    s = 2.0 ** random.integers(-2, 3, (M, DEPTH // SHARE)).astype(np.float32)
+    x = random.integers(-128, 128, (rows, DEPTH)).astype(np.int8)
+    s = 2.0 ** random.integers(-2, 3, (rows, DEPTH // SHARE)).astype(np.float32)
     w = random.integers(-2, 3, (N, DEPTH)).astype(ml_dtypes.bfloat16)
-    y = np.zeros((M, N, 1), np.float32)
-    with override(async_=order):
-        Kernel(major, mode)(x, s.astype(ml_dtypes.bfloat16), w, y)
+    y = np.zeros((rows, N, 1), np.float32)
+    Kernel(rows, major, mode)(x, s.astype(ml_dtypes.bfloat16), w, y)
     scale = s.repeat(SHARE, axis=1) if mode is helpers.TransformMode.ConvertScale else 1
     np.testing.assert_array_equal(y[:, :, 0], (x * scale).astype(np.float32) @ w.astype(np.float32).T)
+
+
+@pytest.mark.parametrize(("rows", "major", "mode"), CASES)
+def test_transformed_a_is_multiplied(rows: int, major: OperandMajorMode, mode: helpers.TransformMode) -> None:
+    with override(async_="late"):
+        run(rows, major, mode)
+
+
+@pytest.mark.parametrize(("rows", "major", "mode"), CASES)
+def test_the_same_as_ptx(rows: int, major: OperandMajorMode, mode: helpers.TransformMode) -> None:
+    with numpy_gpu("sm_100a"):
+        run(rows, major, mode)
 
 
 @pytest.mark.parametrize("of_tma", [True, False])
@@ -272,4 +281,4 @@ def test_a_copy_needs_its_tensors(of_tma: bool) -> None:
     by_tma, by_threads = (atom, None) if of_tma else (None, threads)
     name = "gC_mnl_tma" if of_tma else "gC_mnl_simt"
     with pytest.raises(OperandTypeError, match=f"{name}=None"):
-        helpers.epilog_gmem_copy_and_partition(tt.Float32, tt.Int32(0), by_tma, by_threads, None, None, (M, N), None)
+        helpers.epilog_gmem_copy_and_partition(tt.Float32, tt.Int32(0), by_tma, by_threads, None, None, (128, N), None)

@@ -8,8 +8,9 @@ Warp w of four loads and stores the lanes 32 * w to 32 * w + 31.
 
 from __future__ import annotations
 
-from triptych.layout import IntTuple, Layout, composition, logical_product, make_layout, size
+from triptych.layout import IntTuple, Layout, composition, logical_product, size
 from triptych.layout.layout import from_modes
+from triptych.layout.tuples import compact_stride
 from triptych.support.dataclass import dataclass
 
 LANES, COLUMNS = 128, 512
@@ -54,19 +55,23 @@ def accumulator_words(m: int, n: int, ctas: int) -> Layout:
     return Layout((LANES, n), (1, LANES))
 
 
-def accumulator_layout(words: Layout, rest: IntTuple, width: int) -> Layout:
+def accumulator_layout(words: Layout, rest: IntTuple, width: int, *, whole: bool = False) -> Layout:
     """The layout of an instruction's words and of further tiles, in elements of `width` bits, one to a word."""
-    return _in_columns(words, rest, Layout((LANES, COLUMNS), (lane_stride(width), elements_per_word(width))))
+    places = Layout((LANES, COLUMNS), (lane_stride(width), elements_per_word(width)))
+    return _in_columns(words, rest, places, whole=whole)
 
 
-def operand_layout(k: int, rest: IntTuple, width: int) -> Layout:
-    """The layout of A (lane, k) and of further tiles, in elements of `width` bits, as many to a word as it holds."""
+def operand_layout(m: int, k: int, rest: IntTuple, width: int) -> Layout:
+    """The layout of A (m, k) and of further tiles, in elements of `width` bits, as many to a word as it holds."""
     places = Layout((LANES, COLUMNS * elements_per_word(width)), (lane_stride(width), 1))
-    return _in_columns(Layout((LANES, k), (1, LANES)), rest, places)
+    return _in_columns(accumulator_words(m, k, 1), rest, places, whole=True)
 
 
-def _in_columns(tile: Layout, rest: IntTuple, places: Layout) -> Layout:
-    tiles = logical_product(tile, make_layout(rest))
+def _in_columns(tile: Layout, rest: IntTuple, places: Layout, *, whole: bool) -> Layout:
+    """Further tiles go on in lanes that the first one leaves free; not so in `whole` columns, where A and D must begin
+    in the same lane."""
+    halves = 2 if whole and size(tile, [0]) == LANES // 2 else 1
+    tiles = logical_product(tile, Layout(rest, compact_stride(rest, halves)))
     modes = (tile, *(tiles[1][mode] for mode in range(len(tiles[1]))))
     return from_modes(tuple(_unit_free(composition(places, mode)) for mode in modes))
 

@@ -203,6 +203,8 @@ def test_all_parts_of_a_as_one_layout() -> None:
     threads, held = tiled._thrfrg_A(matrix)
     assert size(threads) == tiled.size
     assert [size(mode) for mode in held] == [8, 4]
+    reached = [threads(thread) + held(value) for thread in range(64) for value in range(32)]
+    assert sorted(reached) == list(range(64 * 32))
     for thread in range(tiled.size):
         part = tiled.distribute(matrix, (0, 2), tiled.tv_layout_A)
         row, lane = thread // 32, thread % 32

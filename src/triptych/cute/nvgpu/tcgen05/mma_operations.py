@@ -93,13 +93,15 @@ class UmmaOp(TypedMmaOp):
         if umma(self._name()) is None or not is_deep:
             raise self._unknown()
         rows = self.shape_mnk[0] // self.cta_group.value
-        whole = rows == LANES and self.a_major_mode is OperandMajorMode.K and not self.instruction.scale
-        if self.a_src is OperandSource.TMEM and not whole:
+        has_rows = rows == LANES or self.cta_group is CtaGroup.ONE
+        is_read = has_rows and self.a_major_mode is OperandMajorMode.K and not self.instruction.scale
+        if self.a_src is OperandSource.TMEM and not is_read:
             raise UnknownMatrixInstructionError(
                 "A of this product is not read from tensor memory",
                 span=place(),
                 found=f"{self.instruction.name} with {rows} rows of A in each CTA, {self.a_major_mode}",
-                expected=f"{LANES} rows in each CTA along K, without block scales; or OperandSource.SMEM",
+                expected=f"{LANES} rows in each CTA of a pair, {LANES // 2} or {LANES} in one, along K, without block "
+                "scales; or OperandSource.SMEM",
             )
 
     def _name(self) -> str:
@@ -163,9 +165,10 @@ class UmmaOp(TypedMmaOp):
             raise misfit(f"{operand} of another shape", str(shape), expected)
         if operand == "C":
             words = accumulator_words(m, n, self.cta_group.value)
-            layout = accumulator_layout(words, shape[1:], WIDTHS[self.instruction.accumulator])
+            beside_a = self.a_src is OperandSource.TMEM
+            layout = accumulator_layout(words, shape[1:], WIDTHS[self.instruction.accumulator], whole=beside_a)
         else:
-            layout = operand_layout(k, shape[1:], self.a_dtype.width)
+            layout = operand_layout(m // self.cta_group.value, k, shape[1:], self.a_dtype.width)
         start = materialize(0, Int32.info, tracing())
         dtype = self.acc_dtype if operand == "C" else self.a_dtype
         return Tensor(Pointer(start, dtype, AddressSpace.tmem, 16), layout)

@@ -111,7 +111,8 @@ class _UmmaProduct(PackedProduct):
         stored = stored_type(self._a.kind)
         bits, narrow = f"vector<{LANES}xi{width}>", f"vector<{LANES}x{stored}>"
         pointer = lines.value("llvm.inttoptr %start : i64 to !llvm.ptr")
-        first = lines.moved(pointer, lines.value("arith.muli %group, %c16 : i64"), "i32")
+        apart = lines.value(f"arith.constant {self._apart} : i64")
+        first = lines.moved(pointer, lines.value(f"arith.muli %group, {apart} : i64"), "i32")
         for column in range(DEPTH_BITS // WORD_BITS):
             place = lines.element(first, TENSOR_LANES * column, "i32")
             word = lines.value(f"llvm.load {place} {{alignment = 64 : i64}} : !llvm.ptr -> {words}")

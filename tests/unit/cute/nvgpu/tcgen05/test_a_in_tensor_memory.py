@@ -27,9 +27,9 @@ KINDS: dict[Any, Any] = {
 }
 
 
-def operation(kind: Any, rows: int = M, major: Any = K) -> Any:
+def operation(kind: Any, rows: int = M, major: Any = K, group: Any = tcgen05.CtaGroup.ONE) -> Any:
     extents = (rows, N, 256 // kind.width)
-    places = (tcgen05.CtaGroup.ONE, tcgen05.OperandSource.TMEM, major, K)
+    places = (group, tcgen05.OperandSource.TMEM, major, K)
     if kind is tt.TFloat32:
         return tcgen05.MmaTF32Op(extents, *places)
     if kind is tt.Int8:
@@ -132,7 +132,22 @@ def test_orders_of_asynchronous_operations(order: str) -> None:
         run(tt.BFloat16)
 
 
-@pytest.mark.parametrize(("rows", "major"), [(64, K), (128, OperandMajorMode.MN)])
-def test_what_tensor_memory_does_not_hold_is_refused(rows: int, major: Any) -> None:
+@pytest.mark.parametrize(("group", "major"), [(tcgen05.CtaGroup.TWO, K), (tcgen05.CtaGroup.ONE, OperandMajorMode.MN)])
+def test_what_tensor_memory_does_not_hold_is_refused(group: Any, major: Any) -> None:
+    """Of a pair with 128 rows each CTA would need its 64 rows twice."""
     with pytest.raises(UnknownMatrixInstructionError, match="not read from tensor memory"):
-        operation(tt.Float16, rows, major)
+        operation(tt.Float16, 128, major, group)
+
+
+def test_few_rows_of_a_and_sums_lie_in_the_same_lanes() -> None:
+    """In 16 lanes of each quarter, stage after stage: none is in the other half of a quarter."""
+    mma = cute.make_tiled_mma(operation(tt.BFloat16, 64))
+
+    @tt.jit
+    def run() -> None:
+        a = mma.make_fragment_A((*mma.partition_shape_A((64, 32)), 3)).layout
+        sums = mma.make_fragment_C((*mma.partition_shape_C((64, N)), 3)).layout
+        assert str(a) == f"(((16,4),16),1,2,3):((({1 << 17},{1 << 22}),1),0,16,32)"
+        assert str(sums) == f"(((16,4),{N}),1,1,3):((({1 << 16},{1 << 21}),1),0,0,{N})"
+
+    tt.compile(run)
