@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
+import numpy as np
 import pytest
 
+from tests.support.places import places
 from triptych.kernel_ir.dialects import tensor_memory
-from triptych.kernel_ir.dialects.tensor_memory import ACCESSES, COLUMNS, LANES, accumulator_layout, accumulator_words
+from triptych.kernel_ir.dialects.tensor_memory import (
+    ACCESSES,
+    COLUMNS,
+    LANES,
+    MOST_REGISTERS,
+    accumulator_layout,
+    accumulator_words,
+)
+from triptych.kernel_ir.dialects.umma import umma
 
 Formula = Callable[[int, int], tuple[int, int]]
 FORMULAS: dict[str, Formula] = {
@@ -20,7 +30,20 @@ FORMULAS: dict[str, Formula] = {
 """As the manual of PTX has them: (thread, register) -> (lane, column)."""
 
 
-@pytest.mark.parametrize(("shape", "repeat"), [*product(FORMULAS, (1, 2, 4, 8, 16, 32))])
+EVERY_ACCESS = [
+    (shape, repeat)
+    for shape, repeat in product(FORMULAS, (1 << i for i in range(8)))
+    if ACCESSES[shape].registers_of(repeat) <= MOST_REGISTERS
+]
+EVERY_SHAPE = [
+    (m, n, ctas)
+    for m, ctas in ((64, 1), (128, 1), (128, 2), (256, 2))
+    for n in range(8, 257, 8)
+    if umma(f"m{m}n{n}k16.f32.f16.f16.cta{ctas}")
+]
+
+
+@pytest.mark.parametrize(("shape", "repeat"), EVERY_ACCESS)
 def test_threads_and_registers_are_where_the_manual_says(shape: str, repeat: int) -> None:
     access = ACCESSES[shape]
     layout, registers = access.layout(repeat), access.registers_of(repeat)
@@ -48,15 +71,32 @@ def test_accumulators(m: int, n: int, ctas: int, rest: tuple[int, ...], width: i
     assert str(accumulator_layout(accumulator_words(m, n, ctas), rest, width)) == text
 
 
-@pytest.mark.parametrize(("m", "ctas"), [(64, 1), (128, 1), (128, 2), (256, 2)])
-@pytest.mark.parametrize("n", [16, 64, 256])
-def test_tiles_of_accumulators_have_words_of_their_own(m: int, ctas: int, n: int) -> None:
+@pytest.mark.parametrize(("m", "n", "ctas"), EVERY_SHAPE)
+@pytest.mark.parametrize("width", [32, 16])
+def test_tiles_of_accumulators_have_words_of_their_own(m: int, n: int, ctas: int, width: int) -> None:
+    """Every legal instruction, with as many stages as there are columns for."""
     words = accumulator_words(m, n, ctas)
-    stages = min(2, COLUMNS // n)
-    layout = accumulator_layout(words, (1, 1, stages), 32)
-    places = [layout((i, 0, 0, s)) for s in range(stages) for i in range(m // ctas * n)]
-    assert len(set(places)) == len(places)
-    assert all(place & 0xFFFF < COLUMNS and place >> 16 < LANES for place in places)
+    columns = n // 2 if m == LANES and ctas == 2 else n
+    # Two tiles of 64 rows share their columns, so that there are one or an even number of them.
+    for stages in (1, *range(2, COLUMNS // columns + 1, 2 if m == 64 else 1)):
+        found = places(accumulator_layout(words, (1, 1, stages), width))
+        each = 32 // width
+        assert len(found) == stages * m // ctas * n == len(np.unique(found))
+        lane, column = found // (each << 16), found % (each << 16)
+        assert (column % each == 0).all()
+        assert column.max() // each < COLUMNS
+        assert lane.max() < LANES
+
+
+@pytest.mark.parametrize("rest", [(2, 1), (1, 2), (2, 2), (4, 2)])
+def test_tiles_of_64_rows_share_columns_and_no_words(rest: tuple[int, int]) -> None:
+    """A second tile of 64 rows lies in the lanes that the first one leaves."""
+    for n in range(8, 257, 8):
+        if n * rest[0] * rest[1] // 2 <= COLUMNS:
+            found = places(accumulator_layout(accumulator_words(64, n, 1), rest, 32))
+            assert len(found) == len(np.unique(found))
+            assert found.max() >> 16 < LANES
+            assert (found & 0xFFFF).max() < COLUMNS
 
 
 @pytest.mark.parametrize(

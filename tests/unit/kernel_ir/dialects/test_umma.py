@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from tests.support.places import places
 from triptych.kernel_ir.dialects.smem_operands import K_MAJOR, MN_MAJOR, SmemOperand
 from triptych.kernel_ir.dialects.umma import umma
 
@@ -71,6 +73,18 @@ def test_a_pair_of_ctas_halves_the_rows_of_each_operand() -> None:
         "(1,(128,16)):(0,(1,128))",
         "(1,(128,128)):(0,(1,128))",
     ]
+
+
+@pytest.mark.parametrize("n", range(8, 257, 8))
+def test_ctas_share_every_tile_out(n: int) -> None:
+    """What the CTAs have of A, of B and of the sums is disjoint, and together the tile."""
+    for m, ctas in ((64, 1), (128, 1), (128, 2), (256, 2)):
+        instruction = umma(f"m{m}n{n}k16.f32.f16.f16.cta{ctas}")
+        if instruction is None:
+            assert n % (8 * ctas)
+            continue
+        for values, extent in ((instruction.tv_a, m * 16), (instruction.tv_b, n * 16), (instruction.tv_c, m * n)):
+            assert (np.sort(places(values)) == np.arange(extent)).all()
 
 
 @pytest.mark.parametrize(

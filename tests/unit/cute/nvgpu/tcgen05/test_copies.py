@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import triptych as tt
+from tests.support.places import places
 from triptych import cute
 from triptych.cute.nvgpu import tcgen05
 from triptych.cute.runtime import from_dlpack
 from triptych.cute.tracing.errors import CopyInstructionError
+from triptych.kernel_ir.dialects.tensor_memory import ACCESSES, accumulator_layout, accumulator_words
 from triptych.utils import TmemAllocator
 
 pytestmark = pytest.mark.cpu
@@ -53,6 +56,24 @@ def copies(x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Co
 @tt.jit
 def copy(x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Constexpr[Any]) -> None:
     copies(x, y, store, load).launch(grid=1, block=THREADS)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("prefix", ["Ld", "St"])
+def test_128_threads_reach_each_element_once(prefix: str, shape: str) -> None:
+    """Of every tile that the instruction fits: rows of a CTA, columns, repetitions."""
+    of_64_rows = shape != "32x32b"
+    for rows, n, repeat in product((64, 128) if of_64_rows else (128,), (16, 32, 64, 128), tcgen05.Repetition):
+        if ACCESSES[shape].registers_of(repeat.value) > 128 or ACCESSES[shape].columns * repeat.value > n:
+            continue
+        op = getattr(tcgen05, f"{prefix}{shape}Op")(repeat)
+        sums = accumulator_layout(accumulator_words(rows, n, 1), (1, 1), 32)
+        tiled = tcgen05.make_tmem_copy(
+            cute.make_copy_atom(op, tt.Float32), cast("Any", SimpleNamespace(layout=sums[0]))
+        )
+        held = tiled.layout_dst_tv_tiled if prefix == "Ld" else tiled.layout_src_tv_tiled
+        found = np.sort(places(held))
+        assert (found == np.arange(len(found))).all()
 
 
 def check(dtype: Any, store: Any, load: Any) -> None:
