@@ -197,6 +197,21 @@ def test_a_product_that_nobody_waits_for_is_not_there_yet() -> None:
     assert np.isnan(found).all()
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_commit_of_nothing_to_the_own_block_may_be_the_last(order: Order) -> None:
+    """As one that gives back the last stage of a ring: another commit behind the products was waited for."""
+    a, b = numbers("f16", 128, 1), numbers("f16", N, 2)
+    text = product(mma("f16", bits(128, N, "f16", "f16")), N).replace(commit(), commit() + commit(barrier=8))
+    found = run(text, np.zeros((128, N), np.float32), one_block("f16", "f16", a, b), order=order)
+    np.testing.assert_array_equal(found, a @ b.T)
+
+
+def test_a_commit_to_another_block_must_be_waited_for() -> None:
+    text = begun(32, 2) + leader(commit(2)) + met(2) + freed(32, 2)
+    with pytest.raises(StuckError, match=r"still under way: tcgen05\.commit"):
+        run(text, np.zeros(1, np.uint32), image(), image())
+
+
 def test_a_commit_tells_of_all_that_its_thread_has_issued() -> None:
     """Two commits of a thread arrive one after the other, whichever is drawn."""
     a, b = numbers("f16", 128, 1), numbers("f16", N, 2)

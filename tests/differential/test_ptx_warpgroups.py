@@ -14,7 +14,7 @@ from triptych.ptxsim.clusters import Order, StuckError
 from triptych.ptxsim.matrices import FACTORS
 from triptych.ptxsim.memory import UnfencedError
 from triptych.ptxsim.smem_matrices import DescriptorError
-from triptych.ptxsim.warpgroups import ProductError
+from triptych.ptxsim.warpgroups import ProductError, RegisterCountError
 
 SUMS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}
 A_AT, B_AT = 1024, 1024 + 16384
@@ -242,6 +242,23 @@ def test_registers_are_passed_on_between_warpgroups() -> None:
 def test_a_part_of_a_warpgroup_may_give_registers_back() -> None:
     """The last warp of a block of five."""
     Handwritten().run("setmaxnreg.dec.sync.aligned.u32 40;", threads=160)
+
+
+BY_WARPS = (
+    "setp.lt.u32 %p2, %r0, 64; @%p2 bra low; setmaxnreg.dec.sync.aligned.u32 {}; bra.uni over;"
+    "low: setmaxnreg.dec.sync.aligned.u32 40; over:"
+)
+
+
+def test_warps_of_a_warpgroup_give_registers_back_in_branches_of_their_own() -> None:
+    """As in kernels whose warps have different parts, each of which begins so."""
+    Handwritten().run(BY_WARPS.format(40), threads=128)
+
+
+@pytest.mark.parametrize("body", [BY_WARPS.format(48), BY_WARPS.replace("setmaxnreg.dec.sync.aligned.u32 {};", "")])
+def test_warps_of_a_warpgroup_ask_for_as_many_registers(body: str) -> None:
+    with pytest.raises(RegisterCountError, match="one warpgroup"):
+        Handwritten().run(body, threads=128)
 
 
 def test_a_part_of_a_warpgroup_cannot_multiply() -> None:

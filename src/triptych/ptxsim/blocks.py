@@ -35,7 +35,7 @@ from triptych.ptxsim.reading import Instruction, Kernel, Module
 from triptych.ptxsim.tensor_accesses import COLLECTIVE
 from triptych.ptxsim.tensor_memory import TensorMemory
 from triptych.ptxsim.umma import issued_by_threads
-from triptych.ptxsim.warpgroups import THREADS, WgmmaQueue, warpgroup_instruction
+from triptych.ptxsim.warpgroups import THREADS, RegisterCounts, WgmmaQueue, warpgroup_instruction
 from triptych.ptxsim.warps import collective
 
 SHARED_START = 0x400
@@ -85,6 +85,7 @@ class Block:
         self._lay_out(launch, names)
         self.registers = Registers(kernel, self.threads, names)
         self.products = WgmmaQueue(self)
+        self.register_counts = RegisterCounts(self.threads)
         self.tensor = TensorMemory(self)
         self._has_products = any(instruction.name == "wgmma" for instruction in kernel.instructions)
         if self._has_products:
@@ -115,6 +116,7 @@ class Block:
         self.meetings, self.waits_over = np.zeros((2, self.threads), np.int64)
         """How often each has arrived at the barrier of the cluster, and has waited there."""
         self.products.start()
+        self.register_counts.start()
         self.tensor.start()
         self.rooms["shared"].start()
         self.rooms["local"].bytes[:] = JUNK
@@ -408,14 +410,13 @@ class Block:
 
     def together(self, instruction: Instruction, place: int, mask: Mask) -> None:
         """What the four warps of a warpgroup do when all of them are here. The last one of a block may have fewer,
-        which may give registers back but not multiply."""
+        which cannot multiply."""
         if not mask.any():
             return
         starts = range(0, self.threads, THREADS)
         ready = np.zeros(self.threads, bool)
         for start in starts:
-            is_whole = start + THREADS <= self.threads or instruction.name == "setmaxnreg"
-            ready[start : start + THREADS] = is_whole and mask[start : start + THREADS].all()
+            ready[start : start + THREADS] = start + THREADS <= self.threads and mask[start : start + THREADS].all()
         if ready.any():
             found = self._code[place]
             if found is None:
@@ -457,7 +458,7 @@ _COURSE: dict[str, Callable[[Block, Instruction, int, Any], None]] = {
     "mbarrier": Block.mbarrier,
     "tensormap": Block.tensor_map,
     "wgmma": Block.together,
-    "setmaxnreg": Block.together,
+    "setmaxnreg": Block.meet,
     "tcgen05": Block.tensor_memory,
 }
 _STEPS: dict[str, Callable[[Block, Instruction], Run | None]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class Load:
     """Read when they arrive."""
     targets: list[tuple[Any, int]]
     """The addresses of the bytes, and the mbarrier."""
+    may_be_last: ClassVar[bool] = False
 
     def run(self) -> None:
         data = self.data()

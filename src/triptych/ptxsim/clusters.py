@@ -39,6 +39,10 @@ class Operation(Protocol):
 
     what: str
 
+    @property
+    def may_be_last(self) -> bool:
+        """Whether the blocks may end before it has happened."""
+
     def run(self) -> None: ...
 
 
@@ -84,11 +88,14 @@ class Cluster:
         lines = [line for block in self.blocks for line in block.where()]
         if lines:
             raise StuckError("; ".join(lines))
+        while self._under_way and self._under_way[0].may_be_last:
+            self._happen(0)
         if self._under_way:
             raise StuckError(f"the blocks have ended, and this is still under way: {self._under_way[0].what}")
         for block in self.blocks:
             block.stores.finish()
             block.tensor.end()
+            block.register_counts.end()
 
     # what goes on by itself ----------------------------------------------------------------------------------------
     def issue(self, operation: Operation) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -205,6 +205,7 @@ class _Arrival:
     block: BlockState
     thread: int
     barrier: Mbarrier
+    may_be_last: ClassVar[bool] = False
 
     def run(self) -> None:
         land(self.block, self.block.numbers == self.thread)

@@ -146,6 +146,7 @@ class BlockState(Protocol):
     gpu: Any
     cluster: Any
     products: Any
+    register_counts: Any
     tensor: Any
     """Its tensor memory."""
     stores: Any

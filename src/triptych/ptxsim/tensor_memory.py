@@ -60,6 +60,8 @@ class Issued:
     what: str
     act: Callable[[], None]
     is_commit: bool = False
+    is_local: bool = False
+    """A commit to an mbarrier of its own block."""
 
 
 class IssueQueue:
@@ -83,6 +85,11 @@ class _Commit:
 
     what: str
     queue: IssueQueue
+
+    @property
+    def may_be_last(self) -> bool:
+        """Nothing is left that it could tell of, and nobody else's memory is told."""
+        return all(entry.is_local for entry in self.queue.entries)
 
     def run(self) -> None:
         self.queue.until_commit()
@@ -209,9 +216,9 @@ class TensorMemory:
         if not has_commit and self._block.cluster.happens_now():
             queue.until_commit()
 
-    def commit(self, thread: int, what: str, arrive: Callable[[], None]) -> None:
+    def commit(self, thread: int, what: str, arrive: Callable[[], None], *, is_local: bool) -> None:
         queue = self._queues.setdefault(thread, IssueQueue())
-        queue.entries.append(Issued(what, arrive, is_commit=True))
+        queue.entries.append(Issued(what, arrive, is_commit=True, is_local=is_local))
         self._block.cluster.issue(_Commit(what, queue))
 
 

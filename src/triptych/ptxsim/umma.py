@@ -193,12 +193,14 @@ def _commit(block: BlockState, instruction: Instruction) -> Run:
         low = at & (1 << _PEER) - 1
         places = [rank << _PEER | low for rank in range(16) if mask >> rank & 1] if is_multicast else [at]
 
+        is_local = all(place >> _PEER == block.rank for place in places)
+
         def arrive() -> None:
-            for place in places:
+            for place in places if block.alive.any() or not is_local else ():
                 mbarrier_at(block, place).change(arrivals=1)
 
         block.tensor.enter(ctas, what)
-        block.tensor.commit(thread, f"{what} of block {block.index}", arrive)
+        block.tensor.commit(thread, f"{what} of block {block.index}", arrive, is_local=is_local)
 
     return lambda mask: _each(mask, act)
 

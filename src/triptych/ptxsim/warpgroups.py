@@ -32,6 +32,10 @@ class ProductError(Exception):
     """What WGMMA forbids."""
 
 
+class RegisterCountError(Exception):
+    """Warps of one warpgroup that ask for different numbers of registers."""
+
+
 # operands in shared memory ----------------------------------------------------------------------------------------
 def _operand(block: BlockState, descriptor: int, rows: int, kind: str, is_transposed: bool, what: str) -> Any:
     size, depth = _BYTES[kind], _DEPTH[kind]
@@ -188,17 +192,43 @@ class WgmmaQueue:
         return self._marks.get(int(words[0])) or words.copy()
 
 
-def warpgroup_instruction(block: BlockState, instruction: Instruction) -> Callable[[Any], None]:
-    """What a whole warpgroup does."""
-    words = instruction.modifiers
-    products: WgmmaQueue = block.products
-    if instruction.name == "setmaxnreg":
-        count = int(instruction.operands[0])
+class RegisterCounts:
+    """How many registers the warps of a block have asked for. Each asks for itself; those of a warpgroup ask alike."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self.start()
+
+    def start(self) -> None:
+        """A new block begins."""
+        self._asked: list[list[int]] = [[] for _ in range(0, self._threads, WARP)]
+
+    def asking(self, instruction: Instruction) -> Callable[[Mask], None]:
+        """What whole warps do."""
+        words, count = instruction.modifiers, int(instruction.operands[0])
         if words[0] not in ("inc", "dec") or words[1:] != ("sync", "aligned", "u32") or not 24 <= count <= 256:
             raise UnknownInstructionError(str(instruction))
         if count % 8:
             raise UnknownInstructionError(f"{instruction}: {count} is no multiple of 8")
-        return lambda mask: None
+
+        def ask(mask: Mask) -> None:
+            for warp in np.flatnonzero(mask[::WARP]):
+                self._asked[warp].append(count)
+
+        return ask
+
+    def end(self) -> None:
+        """The block is over."""
+        for first in range(0, len(self._asked), THREADS // WARP):
+            counts = self._asked[first : first + THREADS // WARP]
+            if any(each != counts[0] for each in counts):
+                raise RegisterCountError(f"setmaxnreg: warps {first} and following of one warpgroup asked for {counts}")
+
+
+def warpgroup_instruction(block: BlockState, instruction: Instruction) -> Callable[[Any], None]:
+    """What a whole warpgroup does."""
+    words = instruction.modifiers
+    products: WgmmaQueue = block.products
     if words == ("fence", "sync", "aligned"):
         return products.fence
     if words == ("commit_group", "sync", "aligned"):

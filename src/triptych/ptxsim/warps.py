@@ -27,6 +27,8 @@ def collective(block: BlockState, instruction: Instruction) -> tuple[Any, Act]:
         return np.full(block.threads, (1 << WARP) - 1, np.uint64), tensor_access(block, instruction)
     if instruction.name == "tensormap":
         return np.full(block.threads, (1 << WARP) - 1, np.uint64), copy_map(block, instruction)
+    if instruction.name == "setmaxnreg":
+        return np.full(block.threads, (1 << WARP) - 1, np.uint64), block.register_counts.asking(instruction)
     members = block.registers.reader(instruction.operands[-1], "u32")()
     return members, _ACTS[instruction.name](block, instruction)
 
