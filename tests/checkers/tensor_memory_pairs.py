@@ -67,7 +67,7 @@ _ROUNDS = """for i in range({rounds}):
         empty.commit() {commit}
     full = done.wait_and_advance() {wait}
     cute.copy(load, source, held) {load}
-    arch.fence_view_async_tmem_load() {fence}
+    {waits} {fence}
     full.release()
     {again}
     out[t] = held[0] + held[31]
@@ -103,11 +103,12 @@ def _sums(
     says: str = "",
     rounds: int = 3,
     stages: int = 1,
+    waits: str = "arch.fence_view_async_tmem_load()",
     **marks: str,
 ) -> Pair:
     given = {**dict.fromkeys(_MARKS, ""), **marks}
     program = _PROGRAM.format(fill=fill, fence=proxy, stages=stages)
-    body = (_TAKEN + _ROUNDS).format(rounds=rounds, **given)
+    body = (_TAKEN + _ROUNDS).format(rounds=rounds, waits=waits, **given)
     return Pair(f"tensor memory: {name}", body, code=code, program=program, block=128, says=says)
 
 
@@ -135,6 +136,14 @@ PRODUCTS = [
         fence="#!",
         product="#>",
         says="`cute.arch.fence_view_async_tmem_load()` behind the load and before `consumer_release`",
+    ),
+    _sums(
+        "loads that are used behind the release of the sums",
+        "TT0634",
+        load="#<",
+        waits="out[t] = held[0]",
+        fence="#!",
+        product="#>",
     ),
     _sums(
         "a product over sums that are still loaded",

@@ -244,6 +244,9 @@ def sync(warp: Warp, operation: Operation) -> None:
         warp.code.call(PASS_ALL, [])
         return
     code, what = warp.code, int(operation.attributes["what"].value)
+    if what == at.USE_TENSOR_LOADS:
+        code.call(TENSOR_WAIT, [first_number(warp), code.constant(at.TMEM_LOAD_AGENT, "i32")])
+        return
     number, count = code.constant(0, "i64"), code.constant(0, "i32")
     operands = list(operation.operands)
     if what in (at.ARRIVE, at.PASS_NAMED):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import reduce
 from math import prod
@@ -16,7 +17,7 @@ from operator import or_
 from typing import Any
 
 from triptych.ir.builder import Builder
-from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.launch import launches
 from triptych.ir.location import place_of, spans_of
 from triptych.ir.modules import append_ir, kernels, text_constant
@@ -30,6 +31,7 @@ from triptych.ir.types import (
     memory_space,
 )
 from triptych.kernel_ir.analysis.addresses import is_in_arrays
+from triptych.kernel_ir.analysis.uninitialized_registers import registers_of
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import (
     CHECK,
@@ -49,6 +51,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     definition_of,
     enclosing,
     is_described,
+    is_pure,
     known_block,
     reaches_other_blocks,
     traits,
@@ -56,7 +59,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 )
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES
 from triptych.kernel_ir.dialects.opdef import OpDef, Scope
-from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX, TMEM_ALLOC
+from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX, TMEM_ALLOC, TMEM_LOAD
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, GLOBAL, INIT, RACES, checkers, suppressed
 from triptych.sanitizer.findings import note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
@@ -191,6 +194,8 @@ class _InstrumentedKernel:
                 self._synchronization(operation)
         if self._mode & at.CHECK_INIT:
             follow_unset_registers(self._kernel, self._builder, self._site)
+        if self._mode & at.CHECK_RACES:
+            self._used_loads()
         grains = (self._grain.bit_length() - 1) | (self._global_grain.bit_length() - 1) << 8
         facts = {"mode": self._mode, "grain": grains}
         facts["lanes"] = device_of(self._kernel).lanes.bit_length() - 1
@@ -380,6 +385,28 @@ class _InstrumentedKernel:
                 self._behind(operation)
                 self._sync(at.PASS_NAMED, *operation.operands)
 
+    def _used_loads(self) -> None:
+        """Before registers are read that loads from tensor memory have written: those loads are complete.
+
+        One instruction writes all registers of a load, and a machine makes whoever reads one of them wait for it; so
+        kernels need a wait of their own only for loads that nobody has used yet. Of several loads of a warp a use of
+        the last stands for all. A block of operations reports it once, and again behind the next load.
+        """
+        loads = [operation for operation in walk(self._kernel) if operation.name == TMEM_LOAD]
+        if not loads:
+            return
+        stores = {store for load in loads for store in _stores(load.results)}
+        written = [each for each in registers_of(self._kernel).values() if not stores.isdisjoint(each.accesses)]
+        reads = {access for each in written for access in each.accesses if access.name != "llvm.store"}
+        reported: set[Block] = set()
+        for operation in walk(self._kernel):
+            if operation.name == TMEM_LOAD:
+                reported.clear()
+            elif operation in reads and operation.block not in reported:
+                reported.add(operation.block)
+                self._builder.location, self._builder.insertion = operation.location, self._builder.before(operation)
+                self._sync(at.USE_TENSOR_LOADS)
+
     def _come(self, operation: Operation) -> None:
         """For hints: threads come to a mask of lanes, or to a named barrier."""
         self._site(operation, "comes", 0, 0)
@@ -398,6 +425,13 @@ class _InstrumentedKernel:
         numbers = {"what": what, "narrow": int(narrow)}
         attributes = {name: self._builder.integer("i32", number) for name, number in numbers.items()}
         self._builder.operation(CHECK_PLACE, (pointer,), attributes=attributes)
+
+
+def _stores(values: Sequence[Value]) -> set[Operation]:
+    """Where words of a load go, in whatever form."""
+    users = {use.owner.operation for value in values for use in value.uses}
+    stores = {user for user in users if user.name == "llvm.store"}
+    return stores.union(*(_stores(user.results) for user in users if is_pure(user)))
 
 
 def _are_apart(one: Operation, other: Operation) -> bool:

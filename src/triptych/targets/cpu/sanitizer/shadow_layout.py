@@ -147,6 +147,8 @@ ARRIVE_RELAXED, FENCE_PROXY, LAND_COPIES = 8, 9, 10
 COMMIT_STORES, AWAIT_STORES, COMMIT_PRODUCTS, AWAIT_PRODUCTS = 11, 12, 13, 14
 COME_TO_SITE = 15
 """For hints: that they come, before what they come for."""
+USE_TENSOR_LOADS = 16
+"""Registers that loads from tensor memory have written."""
 # what threads do with an mbarrier
 MAKE_PHASE, USE_PHASE, ARRIVE_PHASE, PASS_PHASE = 0, 1, 2, 3
 # what is done with columns of tensor memory: by warps to their lanes, then to all lanes
