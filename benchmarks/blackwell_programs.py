@@ -1,9 +1,17 @@
 """Public CuTe DSL programs for Blackwell, unchanged: which pass their own check on the CPU, which become cubins.
 
     python -m benchmarks.blackwell_programs FOLDER [--only sm103] [--patience 600]
+    python -m benchmarks.blackwell_programs FOLDER --how orders
+    python -m benchmarks.blackwell_programs FOLDER --how simulator --only tutorial
+    python -m benchmarks.blackwell_programs FOLDER --how check
 
-FOLDER is `examples/python/CuTeDSL` of a checkout of CUTLASS. Each program runs twice on an empty store, in processes of
-their own: on the CPU, and for its architecture with `--compile-only`, which ends with a cubin by NVIDIA's assembler.
+FOLDER is `examples/python/CuTeDSL` of a checkout of CUTLASS. Each program runs on an empty store, in processes of its
+own: on the CPU, and for its architecture with `--compile-only`, which ends with a cubin by NVIDIA's assembler. Other
+ways, of programs for one GPU that use `cute` alone: the first call of each of its compiled functions in all orders of
+asynchronous work, or on the PTX simulator, which must leave the same bytes as on the CPU
+(`benchmarks.replayed_calls`); and the program under `triptych check`, which must find nothing. There the GPU has two
+multiprocessors, so that the blocks of persistent kernels have several tiles.
+
 Output: a row of a Markdown table for each as soon as it has ended, with the CPU seconds of the whole process, which
 also imports torch and computes the reference, and those that compiling took by the clock. Needs torch.
 """
@@ -11,13 +19,14 @@ also imports torch and computes the reference, and those that compiling took by 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +49,7 @@ PROGRAMS: dict[str, str] = {
     **{f"{_TUTORIAL}/fp16_gemm_{n}.py": "--mnk 512,512,256" for n in ("0", "1", "2", "3", "3_1", "4", "5", "6")},
     "dsl_tutorials/fp16_gemm_4_iket.py": "--mnk 512,512,256",
     "cute/notebooks/tour_to_sol_gemm.ipynb": "",
-    **{f"{_TUTORIAL}/nvfp4_gemm_{n}.py": "" for n in "01"},
+    **{f"{_TUTORIAL}/nvfp4_gemm_{n}.py": "--mnkl 256,256,512,1" for n in "01"},
     **{
         f"{_KERNEL}/dense_gemm/dense_gemm{name}.py": _DENSE
         for name in ("", "_software_pipeline", "_persistent", "_persistent_prefetch", "_persistent_dynamic")
@@ -94,71 +103,120 @@ PROGRAMS: dict[str, str] = {
         for name in ("gemm", "gemm_2sm", "gemm_cute_pipeline", "gemm_ptr_array", "block_scaled_gemm")
     },
 }
+_OTHERS = ("cute_ext/", "/distributed/", "notebooks/")
+_SMALL_GPU = {"TRIPTYCH_GPU": "b200:2"}
 _COMPILED = re.compile(r"compiled \d+ functions? in ([\d.]+) s")
 _ERROR = re.compile(r"^.*(?:\[TT\d{4}\]|Error\b).*$", re.MULTILINE)
+_FINDINGS = re.compile(r"^\d+ findings?\b.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One process: why it failed, if it did, its CPU seconds, and those of compiling by the clock."""
+    """One process: why it failed, if it did, its CPU seconds, those of compiling by the clock, and its output."""
 
     error: str
     seconds: float
     compiling: float
+    text: str = ""
 
     def cell(self) -> str:
         """Its part of a row."""
         return self.error or f"yes, {self.seconds:.0f} ({self.compiling:.1f})"
 
 
-def architecture(program: str) -> str:
-    """The GPU that a program is for."""
-    return "sm_120a" if program.startswith(_SM120) else "sm_103a" if "sm103" in program else "sm_100a"
+@dataclass(frozen=True)
+class Program:
+    """A program with its arguments, and how long each of its processes may take."""
+
+    name: str
+    path: Path
+    arguments: Sequence[str]
+    patience: float
+
+    @property
+    def architecture(self) -> str:
+        """The GPU that it is for."""
+        return "sm_120a" if self.name.startswith(_SM120) else "sm_103a" if "sm103" in self.name else "sm_100a"
+
+    def run(self, *command: str, between: Sequence[str] = (), settings: Mapping[str, str] = _SMALL_GPU) -> Run:
+        """Run it, in its folder, as a user would."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with tempfile.TemporaryDirectory() as store:
+            added = {"TRIPTYCH_CACHE_DIR": store, "PYTHONPATH": os.pathsep.join(sys.path), **settings}
+            try:
+                made = subprocess.run(
+                    [sys.executable, "-m", *command, self.path.name, *between, *self.arguments],
+                    cwd=self.path.parent,
+                    env=os.environ | added,
+                    timeout=self.patience,
+                    check=False,
+                    capture_output=True,
+                    text=True,
+                )
+            except subprocess.TimeoutExpired:
+                return Run(f"not finished after {self.patience:.0f} s", self.patience, 0.0)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        text = made.stdout + made.stderr
+        compiling = sum(float(found) for found in _COMPILED.findall(text))
+        errors = _ERROR.findall(text) if made.returncode else []
+        failed = (errors[-1] if errors else f"status {made.returncode}") if made.returncode else ""
+        return Run(failed.strip().replace("|", "/")[:160], seconds, compiling, text)
 
 
-def run(program: Path, options: Sequence[str], arguments: Sequence[str], patience: float) -> Run:
-    """Run a program, in its folder, as a user would."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with tempfile.TemporaryDirectory() as store:
-        environment = os.environ | {"TRIPTYCH_CACHE_DIR": store}
-        command = [sys.executable, "-m", "triptych", "run", *options, program.name, *arguments]
-        try:
-            made = subprocess.run(
-                command,
-                cwd=program.parent,
-                env=environment,
-                timeout=patience,
-                check=False,
-                capture_output=True,
-                text=True,
-            )
-        except subprocess.TimeoutExpired:
-            return Run(f"not finished after {patience:.0f} s", patience, 0.0)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    text = made.stdout + made.stderr
-    compiling = sum(float(found) for found in _COMPILED.findall(text))
-    errors = _ERROR.findall(text) if made.returncode else []
-    failed = (errors[-1] if errors else f"status {made.returncode}") if made.returncode else ""
-    return Run(failed.strip().replace("|", "/")[:160], seconds, compiling)
+def usual(program: Program) -> list[str]:
+    """On the CPU, and as a cubin."""
+    gpu = program.architecture
+    cubin = program.run("triptych", "run", "--target", f"nvptx:{gpu}", "--compile-only", settings={})
+    return [program.run("triptych", "run", settings={}).cell(), gpu, cubin.cell()]
+
+
+def replayed(how: str, program: Program) -> list[str]:
+    """First calls in other ways: whether the bytes are the same, and the seconds of the slowest way."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "calls")
+        made = program.run("benchmarks.replayed_calls", how, str(file))
+        calls = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    written, slowest = (sum(call["written"] for call in calls), sum(max(call["seconds"].values()) for call in calls))
+    others = [f"{call['function']} {way}: {what}" for call in calls for way, what in call["others"].items()]
+    ways = max((len(call["seconds"]) for call in calls), default=0)
+    same = "; ".join(others[:3]) + ("; ..." if others[3:] else "") or ("yes" if written else "nothing was written")
+    return [made.error or "passed", f"{made.seconds:.0f}", f"{len(calls)} x {ways}", f"{slowest:.1f}", same]
+
+
+def checked(program: Program) -> list[str]:
+    """Under the checkers, and without."""
+    plain, made = program.run("triptych", "run"), program.run("triptych", "check", between=["--"])
+    said = _FINDINGS.findall(made.text)
+    found = said[-1] if said else made.error
+    return [plain.error or "passed", found, f"{made.seconds:.0f}", f"{made.seconds / plain.seconds:.1f}"]
+
+
+_REPLAYED = ("result", "CPU seconds", "calls x ways", "seconds of the slowest ways", "same bytes")
+HOWS: dict[str, tuple[Sequence[str], Callable[[Program], list[str]]]] = {
+    "usual": (("CPU: CPU seconds (compiling)", "architecture", "cubin: CPU seconds (compiling)"), usual),
+    "orders": (_REPLAYED, lambda program: replayed("orders", program)),
+    "simulator": (_REPLAYED, lambda program: replayed(program.architecture, program)),
+    "check": (("result", "findings", "CPU seconds", "times of a plain run"), checked),
+}
 
 
 def main() -> None:
     """A row for each program."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--how", choices=HOWS, default="usual")
     parser.add_argument("--only", default="", help="programs whose path has this in it")
     parser.add_argument("--patience", type=float, default=600, help="seconds for each process")
     given = parser.parse_args()
-    print("| program | arguments | CPU: CPU seconds (compiling) | architecture | cubin: CPU seconds (compiling) |")
-    print("|---|---|---|---|---|", flush=True)
+    heads, row = HOWS[given.how]
+    print("| program | arguments |", " | ".join(heads), "|")
+    print("|---" * (2 + len(heads)) + "|", flush=True)
     for name, text in PROGRAMS.items():
-        if given.only not in name:
+        if given.only not in name or (given.how != "usual" and any(part in name for part in _OTHERS)):
             continue
-        gpu, program, arguments = architecture(name), given.folder / name, text.split()
-        cells = [run(program, (), arguments, given.patience).cell()]
-        cells.append(run(program, ("--target", f"nvptx:{gpu}", "--compile-only"), arguments, given.patience).cell())
-        print(f"| `{name}` | `{text}` | {cells[0]} | {gpu} | {cells[1]} |", flush=True)
+        cells = row(Program(name, given.folder.resolve() / name, text.split(), given.patience))
+        print(f"| `{name}` | `{text}` |", " | ".join(cells), "|", flush=True)
 
 
 if __name__ == "__main__":
