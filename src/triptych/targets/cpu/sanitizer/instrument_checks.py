@@ -59,7 +59,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 )
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES
 from triptych.kernel_ir.dialects.opdef import OpDef, Scope
-from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX, TMEM_ALLOC, TMEM_LOAD
+from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX, TMEM_ALLOC, TMEM_LOAD, TMEM_LOAD_REDUCE
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, GLOBAL, INIT, RACES, checkers, suppressed
 from triptych.sanitizer.findings import note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
@@ -392,7 +392,7 @@ class _InstrumentedKernel:
         kernels need a wait of their own only for loads that nobody has used yet. Of several loads of a warp a use of
         the last stands for all. A block of operations reports it once, and again behind the next load.
         """
-        loads = [operation for operation in walk(self._kernel) if operation.name == TMEM_LOAD]
+        loads = [operation for operation in walk(self._kernel) if operation.name in (TMEM_LOAD, TMEM_LOAD_REDUCE)]
         if not loads:
             return
         stores = {store for load in loads for store in _stores(load.results)}
@@ -400,7 +400,7 @@ class _InstrumentedKernel:
         reads = {access for each in written for access in each.accesses if access.name != "llvm.store"}
         reported: set[Block] = set()
         for operation in walk(self._kernel):
-            if operation.name == TMEM_LOAD:
+            if operation.name in (TMEM_LOAD, TMEM_LOAD_REDUCE):
                 reported.clear()
             elif operation in reads and operation.block not in reported:
                 reported.add(operation.block)
