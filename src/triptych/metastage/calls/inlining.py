@@ -214,11 +214,21 @@ def inline_call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """A call of a compiled function from traced code: the body is inlined; a Python int declared as one stays one."""
+    """A call of a compiled function from traced code: the body is inlined, and a Python int for an integer stays one.
+
+    Whoever calls knows the number, so the body may make a layout or the shape of a register tensor of it.
+    """
     kept = tuple(parameter for parameter in parameters if not parameter.is_python_int)
-    positional, keywords = arrange(function, declared_arguments(function, kept, args, kwargs))
+    bound = declared_arguments(function, kept, args, kwargs)
+    given = bind(function, args, kwargs, place())
+    bound |= {name: value for name, value in given.items() if type(value) is int and _is_integer(bound[name])}
+    positional, keywords = arrange(function, bound)
     trace.decorated.add(function)
     return trace.hooks.call(function, *positional, **keywords)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, Numeric) and value.info.is_integer
 
 
 def declared_arguments(
