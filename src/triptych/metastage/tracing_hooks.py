@@ -46,7 +46,7 @@ from triptych.metastage.trace.loop_carried_attributes import Finding, LoopCarrie
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.trace.user_code import inherited_method, is_own, special_method, user_method
 from triptych.metastage.values.arithmetic import evaluated
-from triptych.metastage.values.binding_time import Constexpr, Range, condition, is_dynamic, require_static
+from triptych.metastage.values.binding_time import Constexpr, Range, condition, is_dynamic, negated, require_static
 from triptych.metastage.values.coercion import declared_number
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
 from triptych.support.config import config
@@ -272,8 +272,7 @@ class TracingHooks(StoppingHooks):
         return condition(test if special.is_plain(type(test)) else special.truth(test))
 
     def not_(self, operand: object) -> Any:
-        decided = self.decide(operand)
-        return decided ^ True if isinstance(decided, Boolean) else not decided
+        return negated(self.decide(operand))
 
     def compare(
         self,

@@ -20,7 +20,7 @@ from triptych.metastage.trace.effects import log_level
 from triptych.metastage.trace.errors import EndlessInliningError, StaticRequiredError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.trace.user_code import is_own, is_user_function, user_method
-from triptych.metastage.values.binding_time import require_static
+from triptych.metastage.values.binding_time import require_static, with_truth
 from triptych.metastage.values.coercion import declared_number, require_kept
 from triptych.metastage.values.explaining import not_callable
 from triptych.metastage.values.numeric import Numeric, numeric_class
@@ -241,7 +241,8 @@ def declared_arguments(
         if parameter.static:
             require_static(value, f"the Constexpr argument `{parameter.name}`", "the parameter without Constexpr")
         elif isinstance(parameter.declared, type) and isinstance(value, bool | int | float):
-            bound[parameter.name] = declared_number(value, numeric_class(parameter.declared), f"`{parameter.name}`")
+            number = declared_number(value, numeric_class(parameter.declared), f"`{parameter.name}`")
+            bound[parameter.name] = with_truth(number, value) if isinstance(value, bool) else number
         elif isinstance(value, Numeric) and isinstance(parameter.declared, type):
             declared = numeric_class(parameter.declared)
             # An integer goes on as it is: `cute.size` of a layout may be wider than the parameter that takes it.

@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 from triptych.metastage.trace.errors import StaticRequiredError
 from triptych.metastage.trace.trace import active, place
 from triptych.metastage.values.aggregates import describe
+from triptych.metastage.values.numeric import trace_of
 from triptych.metastage.values.scalars import Boolean, Numeric, as_number
 
 
@@ -44,6 +45,31 @@ def truth(value: object) -> Boolean:
     """The truth of a value as a run-time Boolean."""
     known = condition(value)
     return known if isinstance(known, Boolean) else Boolean(known)
+
+
+N = TypeVar("N", bound=Numeric)
+_TRUTHS = "known truths"
+"""Run-time Booleans that were True or False in the program, by id (with the number, so that the id stays its own)."""
+
+
+def with_truth(number: N, truth: bool) -> N:
+    """A run-time Boolean that is known all the same: branches on it are compiled, `const_expr` decides by it."""
+    trace_of(number).tables[_TRUTHS][id(number)] = number, truth
+    return number
+
+
+def known_truth(value: Numeric) -> bool | None:
+    """What a run-time Boolean is, where the program said so itself."""
+    known = trace_of(value).tables[_TRUTHS].get(id(value))
+    return None if known is None else known[1]
+
+
+def negated(truth: bool | Boolean) -> bool | Boolean:
+    """`not` of what a test decides by."""
+    if not isinstance(truth, Boolean):
+        return not truth
+    known = known_truth(truth)
+    return truth ^ True if known is None else with_truth(truth ^ True, not known)
 
 
 def require_static(value: object, use: str, instead: str) -> Any:
@@ -94,6 +120,9 @@ def keeps_integers(annotation: object) -> bool:
 
 def const_expr(value: object) -> Any:
     """`value`, which must be known while tracing: an `if const_expr(...)` leaves only the taken side in the code."""
+    truth = known_truth(value) if is_dynamic(value) else None
+    if truth is not None:
+        return truth
     return require_static(value, "const_expr(...)", "the plain condition, which is then decided at run time")
 
 
