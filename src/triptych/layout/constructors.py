@@ -58,21 +58,29 @@ def _orders(shape: Shape, order: IntTuple) -> list[int]:
     return [order for _ in leaves(shape)]
 
 
+_NO_STEP = ((), 0, 0)
+
+
+def _size_of(step: object) -> tuple[tuple[int, ...], int, int]:
+    """What strides are sorted by: the dimension that they lead along, whether they are dynamic, their size."""
+    mode, length = (step.mode, step.value) if isinstance(step, ScaledBasis) else ((), step)
+    return (mode, 0, length) if isinstance(length, int) else (mode, 1, 0)
+
+
 def make_layout_like(layout: AnyLayout) -> Layout:
     """The compact layout with the same shape and the same order of strides; strides of 0 stay 0.
 
     A dynamic stride counts as larger than every static one, and dynamic strides keep their order from left to
-    right: that is a choice of the result, not a claim about the input.
+    right: that is a choice of the result, not a claim about the input. Basis strides have the order in which a tensor
+    of coordinates is walked through: the first dimension of the coordinates is the fastest.
     """
     source = layout.outer if isinstance(layout, ComposedLayout) else layout
     extents, steps = flat(source.shape), flat(source.stride)
-    if any(isinstance(step, ScaledBasis) for step in steps):
-        raise ProfileError("basis strides have no order of size", found=str(source))
-    keys = [(0, step) if isinstance(step, int) else (1, 0) for step in steps]
+    keys = [_size_of(step) for step in steps]
     strides: dict[int, Int] = {}
     next_stride: Int = 1
     for place in sorted(range(len(keys)), key=keys.__getitem__):
-        if keys[place] == (0, 0) or is_one(extents[place]):
+        if keys[place] == _NO_STEP or is_one(extents[place]):
             strides[place] = 0
         else:
             strides[place] = next_stride

@@ -182,3 +182,16 @@ def test_scaled_basis_strides_cannot_be_mixed() -> None:
         Layout((2, 2), (E(0), 1))((1, 1))
     with pytest.raises(tl.ProfileError, match="both a mode and a part"):
         Layout((2, 2), (E(0), E([0, 1])))((1, 1))
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "compact"),
+    [
+        ("(4,8):(1@0,1@1)", "(4,8):(1,4)"),
+        ("(4,8):(1@1,1@0)", "(4,8):(8,1)"),
+        ("(1,2):(64@0,32@1)", "(1,2):(0,1)"),
+        ("(2,3,4):(8@1,1@1,1@0)", "(2,3,4):(12,4,1)"),
+    ],
+)
+def test_a_compact_layout_like_one_of_coordinates(coordinates: str, compact: str) -> None:
+    assert tl.make_layout_like(tl.Layout.parse(coordinates)) == tl.Layout.parse(compact)
