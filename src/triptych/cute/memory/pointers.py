@@ -162,6 +162,10 @@ class Pointer:
         """The same address, without its swizzle, as the start of slices that matrix instructions read."""
         return self._with(self.ir_value(), swizzle=None, origin=None, operand=operand)
 
+    def plain(self) -> Pointer:
+        """The same address, without its swizzle."""
+        return self if self.swizzle is None else self._with(self.ir_value(), swizzle=None, origin=None)
+
     def inside(self, allocation: Allocation) -> Pointer:
         """The same pointer, known to point into an allocation."""
         return self._with(self._checked(), allocation=allocation)
@@ -245,5 +249,9 @@ def _given_pointer(value: Any) -> Value | None:
 
 
 def recast_ptr(ptr: Pointer, swizzle_: Swizzle | None = None, dtype: type[Numeric] | None = None) -> Pointer:
-    """The same address seen as elements of another type, or through a swizzle of byte addresses."""
-    return ptr.recast(None if dtype is None else numeric_class(dtype), swizzle_)
+    """The same address seen as elements of another type, through a swizzle of byte addresses or, without one, plainly.
+
+    A pointer that had a swizzle has it no more unless it is given again.
+    """
+    kind = None if dtype is None else numeric_class(dtype)
+    return (ptr.plain() if swizzle_ is None else ptr).recast(kind, swizzle_)

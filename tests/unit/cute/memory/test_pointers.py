@@ -124,6 +124,18 @@ def test_there_are_no_pointers_outside_a_function() -> None:
         cute.make_ptr(tt.Float32, 0)
 
 
+def test_a_pointer_that_is_recast_has_the_swizzle_that_is_given_and_no_other() -> None:
+    @tt.jit
+    def recast(a: tt.Int64) -> Any:
+        swizzled = cute.recast_ptr(cute.make_ptr(tt.Float16, a, GMEM, assumed_align=32), cute.make_swizzle(3, 4, 3))
+        plain, bits = cute.recast_ptr(swizzled + 64, swizzle_=None), cute.recast_ptr(swizzled, dtype=tt.Uint16)
+        assert str(plain) == "ptr<Float16, gmem, align<32>>"
+        assert str(bits) == "ptr<Uint16, gmem, align<32>>"
+        return plain.toint() - a, bits.toint() - a
+
+    assert recast(4096) == (128, 0)
+
+
 def test_a_pointer_shows_what_is_known_of_it() -> None:
     @tt.jit
     def show(a: tt.Int64) -> None:
