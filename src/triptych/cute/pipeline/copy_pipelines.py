@@ -17,6 +17,7 @@ from triptych.cute.arch.async_copies import (
 )
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
 from triptych.cute.arch.mbarriers import cp_async_mbarrier_arrive_noinc
+from triptych.cute.memory.pointers import Pointer
 from triptych.cute.pipeline.mbarrier_pipelines import barrier_arrays
 from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, begin, when
 from triptych.cute.pipeline.participants import Agent, CooperativeGroup
@@ -68,8 +69,8 @@ class PipelineCpAsync:
     ) -> PipelineCpAsync:
         """A pipeline with an empty buffer, made by all threads of the block.
 
-        It counts groups and uses the barriers of the block, so `barrier_storage` may be None and stays untouched; where
-        there are too few of those for its stages, it has mbarriers there.
+        Groups of different warps have mbarriers in `barrier_storage`, and barriers of the block where it is None. The
+        whole block counts groups of copies, and leaves the memory untouched.
         """
         shared = [group.agent is Agent.ThreadBlock for group in (producer_group, consumer_group)]
         if all(shared):
@@ -81,7 +82,7 @@ class PipelineCpAsync:
                 found=f"producers: {producer_group}, consumers: {consumer_group}",
                 expected="Agent.ThreadBlock for both, or groups of different warps",
             )
-        if barrier_storage is not None and 2 * num_stages > _LAST_BARRIER - kernel_body().reserved_barriers:
+        if barrier_storage is not None:
             arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
             begin(arrays, None, defer_sync=defer_sync)
             return PipelineCpAsync(num_stages, _Mbarriers(*arrays))
@@ -96,6 +97,18 @@ class PipelineCpAsync:
         """What has been copied since the last commit is the contents of the stage."""
         self._calls.record("producer_commit", state)
         self._synchronisation.commit(state)
+
+    def producer_get_barrier(self, state: PipelineState) -> Pointer:
+        """The mbarrier that says that the stage is full, where there is one."""
+        if isinstance(self._synchronisation, _Mbarriers):
+            return self._synchronisation.full(state)
+        raise PipelineError(
+            "a pipeline without mbarriers has none to give",
+            span=place(),
+            found=f"{self} whose stages are full by barriers of the block",
+            expected="groups of different warps, and memory for their mbarriers",
+            instead="PipelineCpAsync.create(barrier_storage=...), with an agent other than Agent.ThreadBlock",
+        )
 
     def producer_tail(self, state: PipelineState) -> None:
         """Wait until all stages are empty and all copies have ended, before shared memory gets another use."""
@@ -175,11 +188,15 @@ class _Mbarriers:
     def __init__(self, full: MbarrierArray, empty: MbarrierArray) -> None:
         self._full, self._empty = full, empty
 
+    def full(self, state: PipelineState) -> Pointer:
+        """The mbarrier of a full stage."""
+        return self._full.get_barrier(state.index)
+
     def acquire(self, state: PipelineState) -> None:
         self._empty.wait(state.index, state.phase)
 
     def commit(self, state: PipelineState) -> None:
-        cp_async_mbarrier_arrive_noinc(self._full.get_barrier(state.index))
+        cp_async_mbarrier_arrive_noinc(self.full(state))
 
     def wait(self, state: PipelineState) -> None:
         self._full.wait(state.index, state.phase)

@@ -370,6 +370,27 @@ def copy_in_one_warp(x: cute.Tensor, out: cute.Tensor, stages: tt.Constexpr[int]
         out[thread - 32] = total
 
 
+@tt.kernel
+def get_barrier(storage: tt.Constexpr[bool]) -> None:
+    barriers = cute.SmemAllocator().allocate_array(tt.Int64, 4) if tt.const_expr(storage) else None
+    group = pipeline.CooperativeGroup(pipeline.Agent.Thread, 32)
+    pipe = pipeline.PipelineCpAsync.create(
+        num_stages=2, producer_group=group, consumer_group=group, barrier_storage=barriers
+    )
+    filling = pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer, 2)
+    assert "Int64, smem" in str(pipe.producer_get_barrier(filling))
+
+
+def test_a_pipeline_gives_the_mbarrier_of_a_stage_where_it_has_some() -> None:
+    @tt.jit
+    def launch(storage: tt.Constexpr[bool]) -> None:
+        get_barrier(storage).launch(grid=1, block=64)
+
+    launch(True)
+    with pytest.raises(PipelineError, match="without mbarriers"):
+        launch(False)
+
+
 @tt.jit
 def copied_in_one_warp(x: cute.Tensor, out: cute.Tensor, stages: tt.Constexpr[int], given: tt.Constexpr[bool]) -> None:
     copy_in_one_warp(cute.select(x, mode=[1, 0]), out, stages, given).launch(grid=1, block=96)
@@ -378,7 +399,7 @@ def copied_in_one_warp(x: cute.Tensor, out: cute.Tensor, stages: tt.Constexpr[in
 @pytest.mark.parametrize("rows", [1, 2, 19])
 @pytest.mark.parametrize(("stages", "given"), [(1, False), (2, False), (3, True), (8, True)])
 def test_one_warp_copies_and_others_compute(stages: int, given: bool, rows: int) -> None:
-    """By barriers of the block, or by mbarriers where there are more stages than those are enough for."""
+    """By barriers of the block, or by mbarriers where there is memory for them."""
     x = np.random.default_rng(rows).integers(-9, 9, (rows, 64)).astype(np.float32)
     out = np.zeros(64, np.float32)
     copied_in_one_warp(x, out, stages, given)
