@@ -90,7 +90,7 @@ def test_exit_code_is_the_program_s(end: str, code: int, tmp_path: Path) -> None
 
 
 def test_traceback_has_the_program_s_frames_only(tmp_path: Path) -> None:
-    name = "cute.nvgpu.cpasync.CopyBulkTensorTileG2SNonExecTrait"
+    name = "cute.arch.prefetch"
     text = f"import cutlass.cute as cute\n\n\ndef f():\n    return {name}\n\n\nf()\n"
     done = triptych_run(text, tmp_path)
     files = [line for line in done.stderr.splitlines() if line.startswith("  File ")]

@@ -363,6 +363,7 @@ HOMES = {
     "cutlass._mlir._mlir_libs._cutlass_ir._mlir": "triptych.compat.mlir_builders",
     "cutlass._mlir._mlir_libs._cutlass_ir._mlir.ir": "triptych.compat.mlir_builders.ir",
     "cutlass._mlir.dialects": "triptych.compat.mlir_builders.dialects",
+    "cutlass._mlir.dialects.cute_nvgpu": "triptych.compat.mlir_builders.dialects.cute_nvgpu",
     "cutlass._mlir.dialects.llvm": "triptych.compat.mlir_builders.dialects.llvm",
     "cutlass._mlir.dialects.math": "triptych.compat.mlir_builders.dialects.math",
     "cutlass._mlir.dialects.nvvm": "triptych.compat.mlir_builders.dialects.nvvm",
@@ -413,7 +414,6 @@ HOMES = {
 NOT_HERE_YET = frozenset(
     {
         "cutlass._mlir.dialects.cute",
-        "cutlass._mlir.dialects.cute_nvgpu",
         "cutlass.base_dsl",
         "cutlass.base_dsl.runtime",
         "cutlass.cute.experimental",

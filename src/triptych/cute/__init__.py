@@ -53,6 +53,7 @@ _NAMES = LazyNames(
             make_tiled_copy_C make_tiled_copy_C_atom make_tiled_copy_D make_tiled_copy_S make_tiled_copy_tv
         """,
         "triptych.cute.mma.tiled": "ThrMma TiledMma make_tiled_mma",
+        "triptych.cute.dynamic.divisors": "FastDivmodDivisor fast_divmod_create_divisor",
         "triptych.cute.dynamic.traced_integers": "checked_layouts realize traced_int trusted_int",
         "triptych.driver.compile_calls": "compile",
         "triptych.driver.jitting": "jit kernel",

@@ -22,6 +22,7 @@ from triptych.cute.copies.atoms import CopyOperation as CopyOperation
 from triptych.layout import E as E
 from triptych.objectstage.compile_flags import EnableAssertions as EnableAssertions
 from triptych.objectstage.compile_flags import EnableTVMFFI as EnableTVMFFI
+from triptych.cute.dynamic.divisors import FastDivmodDivisor as FastDivmodDivisor
 from triptych.metastage.values.scalars import Float as Float
 from triptych.metastage.values.scalars import Float4E2M1FN as Float4E2M1FN
 from triptych.metastage.values.scalars import Float6E2M3FN as Float6E2M3FN
@@ -104,6 +105,7 @@ from triptych.cute.tensors.value_functions import empty_like as empty_like
 from triptych.cute.mathematics.functions import erf as erf
 from triptych.cute.mathematics.functions import exp as exp
 from triptych.cute.mathematics.functions import exp2 as exp2
+from triptych.cute.dynamic.divisors import fast_divmod_create_divisor as fast_divmod_create_divisor
 from triptych.cute.tensors.views import filter as filter
 from triptych.cute.tensors.views import filter_zeros as filter_zeros
 from triptych.cute.tensors.views import flat_divide as flat_divide
@@ -225,6 +227,7 @@ __all__ = [
     "E",
     "EnableAssertions",
     "EnableTVMFFI",
+    "FastDivmodDivisor",
     "Float",
     "Float4E2M1FN",
     "Float6E2M3FN",
@@ -308,6 +311,7 @@ __all__ = [
     "erf",
     "exp",
     "exp2",
+    "fast_divmod_create_divisor",
     "filter",
     "filter_zeros",
     "flat_divide",

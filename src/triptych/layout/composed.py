@@ -54,6 +54,11 @@ class ComposedLayout:
         )
 
     @property
+    def value(self) -> ComposedLayout:
+        """What builder calls (`cutlass._mlir.dialects`) take for it: itself."""
+        return self
+
+    @property
     def shape(self) -> Modes:
         """The shape of the domain."""
         return self.outer.shape

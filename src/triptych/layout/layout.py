@@ -71,6 +71,11 @@ class Layout:
         return cls(*read_layout(text))
 
     @property
+    def value(self) -> Layout:
+        """What builder calls (`cutlass._mlir.dialects`) take for it: itself."""
+        return self
+
+    @property
     def is_static(self) -> bool:
         """Whether every extent and stride is known now."""
         return is_static(self.shape) and is_static(self.stride)

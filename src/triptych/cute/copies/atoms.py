@@ -92,8 +92,28 @@ class CopyOperation(Operation, ABC):
         """Emit instruction `index` of tensors (values of an instruction, instructions), in operations of any target."""
 
 
+class CopyTrait(ABC):
+    """What a program has beside a copy operation that makes an atom of it: `CopyAtom(operation, trait)`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def atom(self, op: CopyOperation) -> CopyAtom:
+        """The atom of the operation."""
+
+
+class _CopyAtoms(type):
+    """The class of `CopyAtom`: a call with a trait gives the atom that the trait makes, which may be of a subclass."""
+
+    # Any: what the class that is called makes.
+    def __call__(cls, *fields: object, **named: object) -> Any:
+        if len(fields) == 2 and isinstance(fields[0], CopyOperation) and isinstance(fields[1], CopyTrait):
+            return fields[1].atom(fields[0])
+        return super().__call__(*fields, **named)
+
+
 @dataclass(frozen=True, slots=True)
-class CopyAtom(StaticExpression):
+class CopyAtom(StaticExpression, metaclass=_CopyAtoms):
     """One instruction. `num_bits_per_copy` is what a thread moves alone; 0 leaves it to the operation."""
 
     op: CopyOperation

@@ -24,7 +24,7 @@ from triptych.kernel_ir.dialects.tensor_maps import (
     BoxError,
     Boxes,
     at_path,
-    boxes,
+    boxes_of,
     coordinate_strides,
     partition,
 )
@@ -35,7 +35,6 @@ from triptych.layout import (
     Int,
     Layout,
     Shape,
-    Tile,
     coalesce,
     composition,
     cosize,
@@ -144,11 +143,11 @@ def make_tma_atom(
     op: CopyOperation,
     tensor: Tensor,
     shared: AnyLayout,
-    tiler: Tile,
+    tile: Layout,
     shares: int,
     internal_type: type[Numeric] | None,
 ) -> tuple[TmaAtom, Tensor]:
-    """The atom and the tensor of coordinates, whose tiles it copies."""
+    """The atom and the tensor of coordinates, whose tiles it copies; `tile` gives the coordinates of a tile."""
     trace, pointer, layout = tracing(), tensor.pointer, tensor.layout
     if trace.kernel is not None or isinstance(layout, ComposedLayout):
         raise TensorMapError(
@@ -166,7 +165,7 @@ def make_tma_atom(
             found=f"{pointer.dtype.__name__} of {bits} bits as {dtype.__name__}",
             expected="elements of 4, 8, 16, 32 or 64 bits",
         )
-    made = _boxes(layout, ints(shared), ints(tiler), bits, shares, 0 if dtype.width == bits else dtype.width)
+    made = _boxes(layout, ints(shared), tile, bits, shares, 0 if dtype.width == bits else dtype.width)
     values = Layout((1, made.values), (0, 1))
     word = _WORDS.get(dtype) or _BY_WIDTH[8 * made.element_bytes]
     layouts = CopyLayouts(Layout(1, 0), values, values, values)
@@ -202,9 +201,9 @@ def _cut(tensor: Tensor, order: Layout, first: Int) -> Tensor:
 
 
 # maps -------------------------------------------------------------------------------------------------------------
-def _boxes(layout: Layout, shared: AnyLayout, tiler: Tile, bits: int, shares: int, unit_bits: int) -> Boxes:
+def _boxes(layout: Layout, shared: AnyLayout, tile: Layout, bits: int, shares: int, unit_bits: int) -> Boxes:
     try:
-        return boxes(layout.shape, layout.stride, shared, tiler, bits, shares, unit_bits)
+        return boxes_of(tile, layout.shape, layout.stride, shared, bits, shares, unit_bits)
     except BoxError as error:
         raise _refused(error) from None
 

@@ -64,6 +64,22 @@ def is_checked(pointer: Pointer) -> bool:
     return checks_bounds() and pointer.memspace.is_private
 
 
+def within_ones(coord: Coord, shape: Shape) -> Coord:
+    """An index of a run into modes of which the last have one element each, such as (64, 1, 1).
+
+    A mode of one element has no other coordinate than 0, so what an index goes beyond the modes before it starts over
+    there, and does not lead along the strides of modes that have no second element. The algebra leaves such an index
+    to the last mode; tensors of coordinates keep that, because predicates find it.
+    """
+    if not isinstance(coord, SymInt) or not isinstance(shape, tuple):
+        return coord
+    count = product(shape)
+    if not isinstance(count, int) or len(shape) < 2 or product(shape[-1]) != 1:
+        return coord
+    low, high = range_of(coord)
+    return coord if low >= 0 and high < count else coord % count
+
+
 def _inside(index: SymInt, count: int) -> Any:
     number = realize(index)
     return (number >= 0) & (number < count)

@@ -16,7 +16,7 @@ from triptych.cute.memory.addresses import permuted
 from triptych.cute.memory.element_storage import element_value
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.vectors import splat
-from triptych.cute.tensors.coordinates import check_coordinate, check_inside, is_checked, reaching
+from triptych.cute.tensors.coordinates import check_coordinate, check_inside, is_checked, reaching, within_ones
 from triptych.cute.tensors.debugger_views import shown_integers, shown_pointer, shown_tensor, shown_vector
 from triptych.cute.tensors.numpy_hints import NumpyHints
 from triptych.cute.tensors.value import TensorSSA
@@ -141,6 +141,11 @@ class Tensor(NumpyHints):
         return str(self)
 
     @property
+    def value(self) -> Tensor:
+        """What builder calls (`cutlass._mlir.dialects`) take for it: itself."""
+        return self
+
+    @property
     def memspace(self) -> AddressSpace | Any:
         """Where the elements are; None for coordinates."""
         return self.iterator.memspace if isinstance(self.iterator, Pointer) else None
@@ -211,7 +216,7 @@ class Tensor(NumpyHints):
         """The offset of an element that is read or written."""
         if is_checked(self.pointer):
             check_coordinate(coord, self.layout, self)
-        return self.offset(coord)
+        return self.offset(within_ones(coord, self.layout.shape))
 
     def part(self, coord: Coord) -> Tensor:
         """The sub-tensor of the modes where the coordinate is None."""

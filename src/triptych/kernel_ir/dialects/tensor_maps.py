@@ -168,11 +168,25 @@ def boxes(
 
     `unit_bits` are what the map takes for one element; 0 for whole bytes of the tensor's own.
     """
+    tile = composition(make_identity_layout(shape), tiler)
+    return boxes_of(tile, shape, stride, shared, element_bits, shares, unit_bits)
+
+
+def boxes_of(
+    tile: Layout,
+    shape: Shape,
+    stride: IntTuple,
+    shared: Layout | ComposedLayout,
+    element_bits: int,
+    shares: int = 1,
+    unit_bits: int = 0,
+) -> Boxes:
+    """The same of a tile that a layout gives: element of the tile -> coordinate of the tensor."""
     bits = unit_bits or max(8, element_bits)
     if bits % 8 or bits % element_bits:
         raise BoxError("elements of TMA tiles are whole bytes", found=f"{element_bits} bits")
     unit, swizzle = bits // element_bits, tile_swizzle(shared, element_bits)
-    order = _order(shape, shared, tiler)
+    order = _order(tile, shared)
     most = min(MOST_EXTENT * unit, row_bytes(swizzle) * 8 // element_bits) if swizzle else MOST_EXTENT * unit
     steps, joined = _leading(order, most, stride if unit_bits > 0 and unit > 1 else None)
     if steps and steps[0][1] * element_bits < 8 * PIECE:
@@ -219,12 +233,12 @@ def coordinate_strides(shape: Shape, made: Boxes) -> IntTuple:
 
 
 # the walk ---------------------------------------------------------------------------------------------------------
-def _order(shape: Shape, shared: Layout | ComposedLayout, tiler: Tile) -> Layout:
+def _order(tile: Layout, shared: Layout | ComposedLayout) -> Layout:
     """Place in shared memory -> coordinate of the tensor. Of several tiles in shared memory the first one counts."""
     plain = shared.outer if isinstance(shared, ComposedLayout) else shared
     if not plain.is_static:
         raise BoxError("a tile in shared memory is of a known layout", found=str(plain), expected="static extents")
-    inverse, tile = right_inverse(plain), composition(make_identity_layout(shape), tiler)
+    inverse = right_inverse(plain)
     if size(inverse) != size(filter_zeros(plain)):
         raise _has_gaps(plain)
     count = size(tile)

@@ -335,3 +335,24 @@ def test_printing(capfd: Any) -> None:
     shown = capfd.readouterr().out.splitlines()
     assert shown[1:3] == ["       [[ 0,  2,  4, ],", "        [ 1,  3,  5, ]])"]
     assert shown[4:] == ["       [[(0,0), (0,1), ],", "        [(1,0), (1,1), ]])"]
+
+
+def test_an_index_beyond_modes_before_ones_starts_over() -> None:
+    """As programs write rows that two halves of a block have: thread 64 + r writes row r of a tile (64, 1, 1)."""
+
+    @tt.kernel
+    def rows(x: cute.Tensor, places: cute.Tensor) -> None:
+        i, _, _ = cute.arch.thread_idx()
+        tile = cute.local_tile(x, (64, 1, 1), (0, 0, 0))
+        tile[i] = i % 64
+        places[i] = cute.local_tile(cute.make_identity_tensor(x.shape), (64, 1, 1), (0, 0, 0))[i][2]
+
+    @tt.jit
+    def launch(x: cute.Tensor, places: cute.Tensor) -> None:
+        rows(x, places).launch(grid=1, block=128)
+
+    x, places = np.full((64, 1, 2), -1, np.int32, order="F"), np.zeros(128, np.int32)
+    launch(x, places)
+    assert x[:, 0, 0].tolist() == list(range(64))
+    assert (x[:, 0, 1] == -1).all()
+    assert places.tolist() == [0] * 64 + [1] * 64

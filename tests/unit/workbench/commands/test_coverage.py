@@ -21,13 +21,13 @@ from cutlass.cute.nvgpu import cpasync
 from cutlass.cute.core import Layout
 import numpy as np
 
-fields = cpasync
+fields = cute.arch
 
 @cute.jit
 def f(x: cute.Tensor, n: cutlass.Constexpr):
     cute.copy(cpasync.LoadCacheMode.GLOBAL, np.zeros(3))
     sm100.make_trivial_tiled_mma(cutlass.Float32.width)
-    return fields.CopyBulkTensorTileG2SNonExecTrait, x.load().cute.nothing, cute.make_layuot((3,))
+    return fields.prefetch, x.load().cute.nothing, cute.make_layuot((3,))
 """
 
 
@@ -48,7 +48,7 @@ def test_names_are_followed_through_aliases(tmp_path: Path) -> None:
         "cutlass.cute.copy": 14,
         "cutlass.cute.nvgpu.cpasync.LoadCacheMode": 14,
         "cutlass.utils.blackwell_helpers.make_trivial_tiled_mma": 15,
-        "cutlass.cute.nvgpu.cpasync.CopyBulkTensorTileG2SNonExecTrait": 16,
+        "cutlass.cute.arch.prefetch": 16,
         "cutlass.cute.make_layuot": 16,
     }
 
@@ -100,7 +100,7 @@ def test_report_says_what_is_here(tmp_path: Path) -> None:
     assert [Path(file).name for file in facts["unreadable"]] == ["broken.py"]
     assert names["cutlass.Int32"]["is_here"]
     assert names["cutlass.Int32"]["first"] == f"{tmp_path / 'notebook.ipynb'}:2"
-    group = names["cutlass.cute.nvgpu.cpasync.CopyBulkTensorTileG2SNonExecTrait"]
+    group = names["cutlass.cute.arch.prefetch"]
     assert (group["is_here"], group["tier"], group["next"]) == (False, "T5", TIERS["T5"].when)
     assert names["cutlass.cute.make_layuot"]["tier"] == "other"
     assert not compat.is_active()
@@ -111,7 +111,7 @@ def test_text_has_the_tiers_and_what_is_missing(tmp_path: Path, capsys: pytest.C
     text = capsys.readouterr().out
     assert "1 of 1 files use the language; 0 of them only names that are here" in text
     assert "not here: T5, SM100: tcgen05, tensor memory" in text
-    assert "cutlass.cute.nvgpu.cpasync.CopyBulkTensorTileG2SNonExecTrait" in text
+    assert "cutlass.cute.arch.prefetch" in text
     assert "cutlass.cute.copy" not in text
 
 

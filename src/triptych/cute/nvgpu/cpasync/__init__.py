@@ -11,6 +11,7 @@ from triptych.cute.nvgpu.cpasync.copy_operations import (
     CopyReduceBulkTensorTileS2GOp,
 )
 from triptych.cute.nvgpu.cpasync.tensor_maps import (
+    CopyBulkTensorTileG2SNonExecTrait,
     TmaInfo,
     copy_tensormap,
     cp_fence_tma_desc_release,
@@ -27,6 +28,7 @@ from triptych.cute.nvgpu.universal import LoadCacheMode
 
 __all__ = [
     "CopyBulkTensorTileG2SMulticastOp",
+    "CopyBulkTensorTileG2SNonExecTrait",
     "CopyBulkTensorTileG2SOp",
     "CopyBulkTensorTileS2GOp",
     "CopyDsmemStoreOp",

@@ -89,6 +89,10 @@ class TmaOperation(CopyOperation):
     def check_type(self, dtype: type[Numeric]) -> None:
         """Refuse elements that the copy cannot compute with."""
 
+    def _to_ir(self) -> TmaOperation:
+        """What builder calls take for it (`cutlass._mlir.dialects.cute_nvgpu`): itself."""
+        return self
+
     def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
         """There is none without a tensor map."""
         raise _no_map(self)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from triptych.cute.arch.warp import elect_one
-from triptych.cute.copies.atoms import CopyAtom
+from triptych.cute.copies.atoms import CopyAtom, CopyOperation, CopyTrait
 from triptych.cute.copies.tma_atoms import TmaAtom, make_tma_atom, map_operands, partition_for_tma, require_tma_atom
+from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.nvgpu.cpasync.copy_operations import TmaOperation
@@ -25,7 +26,18 @@ from triptych.kernel_ir.dialects.tile import (
     TENSORMAP_RELEASE,
     TENSORMAP_REPLACE,
 )
-from triptych.layout import AnyLayout, IntTuple, Layout, Tile, is_congruent, rank, select, size
+from triptych.layout import (
+    AnyLayout,
+    IntTuple,
+    Layout,
+    Tile,
+    composition,
+    is_congruent,
+    make_identity_layout,
+    rank,
+    select,
+    size,
+)
 from triptych.layout.composed import on_outer
 from triptych.layout.layout import from_modes
 from triptych.metastage.trace.trace import place
@@ -68,6 +80,22 @@ def make_tiled_tma_atom(
     The second result has the shape of the tensor, and coordinates as elements: it is tiled and partitioned in the place
     of the tensor. `internal_type` is how the copy takes the elements, where that is not their own type.
     """
+    stage, tiler = smem_layout, ints(cta_tiler)
+    if rank(smem_layout) == rank(cta_tiler) + 1:
+        stage = on_outer(smem_layout, lambda plain: select(plain, mode=list(range(rank(cta_tiler)))))
+    tile = composition(make_identity_layout(gmem_tensor.layout.shape), tiler)
+    return TmaInfo(*make_atom_of_tiles(op, gmem_tensor, stage, tile, num_multicast, internal_type), smem_layout)
+
+
+def make_atom_of_tiles(
+    op: TmaOperation,
+    gmem_tensor: Tensor,
+    smem_layout: AnyLayout,
+    tile: Layout,
+    num_multicast: int = 1,
+    internal_type: type[Numeric] | None = None,
+) -> tuple[TmaAtom, Tensor]:
+    """The copy of tiles whose coordinates in a tensor a layout gives, and the tensor of all coordinates."""
     if not isinstance(op, TmaOperation):
         raise CopyInstructionError(
             "this is no TMA copy",
@@ -83,10 +111,28 @@ def make_tiled_tma_atom(
             expected="1, or CopyBulkTensorTileG2SMulticastOp",
         )
     op.check_type(internal_type or gmem_tensor.pointer.dtype)
-    stage = smem_layout
-    if rank(smem_layout) == rank(cta_tiler) + 1:
-        stage = on_outer(smem_layout, lambda plain: select(plain, mode=list(range(rank(cta_tiler)))))
-    return TmaInfo(*make_tma_atom(op, gmem_tensor, stage, cta_tiler, num_multicast, internal_type), smem_layout)
+    return make_tma_atom(op, gmem_tensor, smem_layout, tile, num_multicast, internal_type)
+
+
+@dataclass(frozen=True)
+class CopyBulkTensorTileG2SNonExecTrait(CopyTrait):
+    """The tensor map of a load of tiles: `CopyAtom(op, trait)` is the atom that builder calls have made."""
+
+    value: TmaAtom
+
+    def __post_init__(self) -> None:
+        require_tma_atom(self.value)
+
+    def atom(self, op: CopyOperation) -> TmaAtom:
+        """The atom of the operation that the map was made for."""
+        if op == self.value.op:
+            return self.value
+        raise CopyInstructionError(
+            "an atom is of the operation that its tensor map was made for",
+            span=place(),
+            found=repr(op),
+            expected=repr(self.value.op),
+        )
 
 
 def make_tiled_tma_atom_A(

@@ -3,4 +3,4 @@ from triptych import compat
 with compat.activated():
     import cutlass.cute as cute
 
-    print(hasattr(cute.nvgpu.cpasync, "CopyBulkTensorTileG2SNonExecTrait"))
+    print(hasattr(cute.arch, "prefetch"))

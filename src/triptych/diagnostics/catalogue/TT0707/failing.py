@@ -1,6 +1,6 @@
 from triptych import compat
 
 with compat.activated():
-    from cutlass.cute.nvgpu.cpasync import CopyBulkTensorTileG2SNonExecTrait
+    from cutlass.cute.arch import prefetch
 
-    print(CopyBulkTensorTileG2SNonExecTrait)
+    print(prefetch)

@@ -2,6 +2,6 @@ from triptych import compat
 
 with compat.activated():
     try:
-        from cutlass.cute.nvgpu.cpasync import CopyBulkTensorTileG2SNonExecTrait
+        from cutlass.cute.arch import prefetch
     except ImportError:
-        CopyBulkTensorTileG2SNonExecTrait = None
+        prefetch = None
