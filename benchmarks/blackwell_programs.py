@@ -82,7 +82,7 @@ PROGRAMS: dict[str, str] = {
         f"{_KERNEL}/attention/mla/mla_decode_{name}.py": f"--batch_size 1 --seq_len_k 128 --page_size 128 {_ONCE}"
         for name in ("fp16", "fp8")
     },
-    f"{_KERNEL}/attention/mamba2_ssd/mamba2_ssd.py": f"--gbehcdln 1,1,1,1,1,64,128,128 {_ONCE}",
+    f"{_KERNEL}/attention/mamba2_ssd/mamba2_ssd.py": f"--gbehcdln 1,1,1,2,2,64,128,128 {_ONCE}",
     f"{_KERNEL}/attention/mixed_input_fmha/mixed_input_fmha_decode.py": f"--batches 1 --seqlen 256 {_ONCE}",
     **{
         f"{_KERNEL}/attention/mixed_input_fmha/mixed_input_fmha_prefill_d{d}.py": f"--q_shape 1,128,1,{d} "

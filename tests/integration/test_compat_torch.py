@@ -45,6 +45,12 @@ def doubled(x: tt.Int32) -> tt.Int32:
     return x * 2
 
 
+def test_profiles_of_the_gpu_are_of_the_cpu() -> None:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA], record_shapes=True) as profile:
+        torch.ones(3, device="cuda").sum()
+    assert "aten::sum" in profile.key_averages().table(sort_by="cuda_time_total", row_limit=20)
+
+
 def test_torch_is_untouched_afterwards() -> None:
     program = """
 import torch

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any, Self
 
 import torch
+import torch.profiler
 
 from triptych.compat.cuda_versions import CUDA_VERSION
 from triptych.compat.modelled_gpu import check_device_number, modelled_gpu
@@ -203,6 +204,15 @@ _OF_NVTX: dict[str, Any] = {
 }
 
 
+class Profile(torch.profiler.profile):
+    """A profile in which what a program asks of the GPU is asked of the CPU, which computes it."""
+
+    def __init__(self, *, activities: Iterable[Any] | None = None, **options: Any) -> None:
+        cpu, gpu = torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA
+        asked = None if activities is None else [cpu if each is gpu else each for each in activities]
+        super().__init__(activities=asked, **options)
+
+
 def replacements() -> list[tuple[Any, str, Any]]:
     """What is to stand where: a namespace of torch, a name in it, and what it is meanwhile."""
     found: list[tuple[Any, str, Any]] = [(torch.cuda, name, value) for name, value in _OF_CUDA.items()]
@@ -210,6 +220,7 @@ def replacements() -> list[tuple[Any, str, Any]]:
     found += [(torch.cuda.streams, name, _OF_CUDA[name]) for name in ("Stream", "ExternalStream", "Event")]
     found += [(torch.cuda.graphs, name, _OF_CUDA[name]) for name in ("CUDAGraph", "graph")]
     found += [(torch, "Generator", Generator), (torch.version, "cuda", str(CUDA_VERSION))]
+    found += [(module, "profile", Profile) for module in (torch.profiler, torch.profiler.profiler)]
     return found
 
 
