@@ -92,18 +92,23 @@ class GroupedGemmTileSchedulerHelper:
             -(-k // depth),
         )
 
+    def has_found(self, number: Number, sizes: Tensor) -> Number:
+        """Whether the problem at which a search has ended has the cluster: else no problem has it."""
+        return number < self._behind(sizes)
+
+    def _behind(self, sizes: Tensor) -> Number:
+        """The number of the first cluster of the next problem."""
+        m, n = sizes[self._first.get(), 0], sizes[self._first.get(), 1]
+        return self._before.get() + -(-m // self.cluster_tile_shape_mnk[0]) * -(-n // self.cluster_tile_shape_mnk[1])
+
     def _search(self, number: Number, sizes: Tensor) -> None:
         """Go on to the problem that has the cluster; to the last one, where none has it."""
 
-        def clusters() -> Number:
-            m, n = sizes[self._first.get(), 0], sizes[self._first.get(), 1]
-            return -(-m // self.cluster_tile_shape_mnk[0]) * -(-n // self.cluster_tile_shape_mnk[1])
-
         def is_later() -> Number:
-            return (number >= self._before.get() + clusters()) & (self._first.get() + 1 < self.group_count)
+            return (number >= self._behind(sizes)) & (self._first.get() + 1 < self.group_count)
 
         def go_on() -> None:
-            self._before.set(self._before.get() + clusters())
+            self._before.set(self._behind(sizes))
             self._first.set(self._first.get() + 1)
 
         is_earlier = number < self._before.get()  # numbers may start anew
@@ -128,7 +133,11 @@ class GroupedWorkTileInfo:
 
 
 class StaticPersistentGroupTileScheduler:
-    """Gives a cluster every n-th cluster of all problems."""
+    """Gives a cluster every n-th cluster of all problems.
+
+    The work ends with the last problem, whatever the parameters say: where only the GPU knows the sizes of the problems,
+    a host launches as many clusters as run together, and says that there are as many.
+    """
 
     __slots__ = ("_helper", "_sizes", "_tiles")
     __runtime_mutable__ = __runtime_state__ = True
@@ -166,8 +175,9 @@ class StaticPersistentGroupTileScheduler:
 
     def get_current_work(self, **_: object) -> GroupedWorkTileInfo:
         """The tile that this block is at."""
-        work = self._tiles.get_current_work()
-        return GroupedWorkTileInfo(work.is_valid_tile, self._helper.delinearize_z(work.tile_idx, self._sizes))
+        place = self._tiles.get_current_work().tile_idx
+        found = self._helper.delinearize_z(place, self._sizes)
+        return GroupedWorkTileInfo(Boolean(self._helper.has_found(place[2], self._sizes)), found)
 
     initial_work_tile_info = get_current_work
     """The first one."""

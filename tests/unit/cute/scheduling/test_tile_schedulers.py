@@ -173,12 +173,15 @@ def visit_groups(
 
 
 @examples(15)
-@given(st.lists(st.tuples(*[st.integers(1, 90)] * 3), min_size=3, max_size=3), st.integers(1, 9))
-def test_blocks_visit_each_tile_of_each_problem_once(problems: list[tuple[int, int, int]], most: int) -> None:
+@given(st.lists(st.tuples(*[st.integers(1, 90)] * 3), min_size=3, max_size=3), st.integers(1, 9), st.booleans())
+def test_blocks_visit_each_tile_of_each_problem_once(
+    problems: list[tuple[int, int, int]], most: int, is_known: bool
+) -> None:
+    """A host that does not know the sizes says that there are as many clusters as run together: fewer, or more."""
     sizes = np.array([(*problem, 1) for problem in problems], np.int32)
     seen = np.zeros((3, 2 * 3, 6), np.int32)
     extents = [(-(-m // 32), -(-n // 16), -(-k // 8)) for m, n, k in problems]
-    visit_groups(sizes, seen, sum(m * n for m, n, _ in extents), most, 3)
+    visit_groups(sizes, seen, sum(m * n for m, n, _ in extents) if is_known else most, most, 3)
     expected = np.zeros_like(seen)
     for group, (m, n, k) in enumerate(extents):
         expected[group, : 2 * m, :n] = 1 + 100 * k
