@@ -83,10 +83,11 @@ PROGRAMS: dict[str, str] = {
         for name in ("fp16", "fp8")
     },
     f"{_KERNEL}/attention/mamba2_ssd/mamba2_ssd.py": f"--gbehcdln 1,1,1,2,2,64,128,128 {_ONCE}",
-    f"{_KERNEL}/attention/mixed_input_fmha/mixed_input_fmha_decode.py": f"--batches 1 --seqlen 256 {_ONCE}",
+    f"{_KERNEL}/attention/mixed_input_fmha/mixed_input_fmha_decode.py": "--batches 1 --seqlen 256 "
+    "--warmup_iterations 0 --iterations 0",
     **{
-        f"{_KERNEL}/attention/mixed_input_fmha/mixed_input_fmha_prefill_d{d}.py": f"--q_shape 1,128,1,{d} "
-        f"--k_shape 1,128,1,{d} {_ONCE}"
+        f"{_KERNEL}/attention/mixed_input_fmha/mixed_input_fmha_prefill_d{d}.py": f"--q_shape 1,1,128,{d} "
+        f"--k_shape 1,1,128,{d} {_ONCE}"
         for d in (256, 512)
     },
     f"{_KERNEL}/mixed_input_gemm/mixed_input_gemm.py": _MIXED,

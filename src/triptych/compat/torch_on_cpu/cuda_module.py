@@ -204,7 +204,7 @@ _OF_NVTX: dict[str, Any] = {
 }
 
 
-class Profile(torch.profiler.profile):
+class Profile(torch.profiler.profile):  # type: ignore[misc, unused-ignore]
     """A profile in which what a program asks of the GPU is asked of the CPU, which computes it."""
 
     def __init__(self, *, activities: Iterable[Any] | None = None, **options: Any) -> None:
