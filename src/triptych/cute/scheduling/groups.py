@@ -135,8 +135,8 @@ class GroupedWorkTileInfo:
 class StaticPersistentGroupTileScheduler:
     """Gives a cluster every n-th cluster of all problems.
 
-    The work ends with the last problem, whatever the parameters say: where only the GPU knows the sizes of the
-    problems, a host launches as many clusters as run together, and says that there are as many.
+    The work ends with the last problem, whatever the parameters say: where only the GPU knows the sizes of problems, a
+    host launches as many clusters as run together, and says that there are as many.
     """
 
     __slots__ = ("_helper", "_sizes", "_tiles")

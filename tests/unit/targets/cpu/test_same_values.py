@@ -69,6 +69,24 @@ def run_overlapping(kept: cute.Tensor) -> None:
     overlapping(kept).launch(grid=1, block=32)
 
 
+@tt.kernel
+def copied(numbers: cute.Tensor, kept: cute.Tensor, step: tt.Int32) -> None:
+    """Lanes of a warp copy to one place, asynchronously, from one place or from several."""
+    t, _, _ = cute.arch.thread_idx()
+    shared = _shared(tt.Float32, 1)
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), tt.Float32, num_bits_per_copy=32)
+    cute.copy(atom, cute.local_tile(numbers, (1,), (t * step,)), shared)
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    kept[t] = shared[0]
+
+
+@tt.jit
+def run_copied(numbers: cute.Tensor, kept: cute.Tensor, step: tt.Int32) -> None:
+    copied(numbers, kept, step).launch(grid=1, block=32)
+
+
 def kinds(collection: Collection) -> set[Kind]:
     return {Kind(each.kind) for each in collection.findings}
 
@@ -99,3 +117,14 @@ def test_equal_vectors_that_overlap_partly() -> None:
     with override(debug="races,global"), collecting() as found:
         run_overlapping(np.zeros(2 * THREADS + 2, np.float32))
     assert kinds(found) == {Kind.WRITE_AFTER_WRITE}
+
+
+def test_lanes_that_copy_one_place() -> None:
+    numbers, kept = np.arange(32, dtype=np.float32) + 1, np.zeros(32, np.float32)
+    with override(debug="races"), collecting() as same:
+        run_copied(numbers, kept, 0)
+    assert kinds(same) == {Kind.SAME_VALUE}
+    assert (kept == 1).all()
+    with override(debug="races"), collecting() as others:
+        run_copied(numbers, kept, 1)
+    assert kinds(others) == {Kind.BEFORE_IT_LANDS}

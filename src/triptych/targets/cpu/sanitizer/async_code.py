@@ -120,6 +120,20 @@ def _drop() -> str:
     return f.text()
 
 
+def _twin(f: Function, state: Number, begun: Number, target: Number, source: Number, count: Number) -> Number:
+    """Another lane of the instruction that copies from the same place to the same, or -1."""
+    twin = f.variable("i32", -1)
+    with f.count(begun, field(f, state, at.PENDING)) as i:
+        copy = _copy_at(f, state, i)
+        places = ((at.COPY_TARGET, target), (at.COPY_SOURCE, source))
+        equal = field(f, copy, at.COPY_BYTES).equals(count)
+        for offset, place in places:
+            equal = equal & field(f, copy, offset, "i64").equals(place)
+        with f.when(equal):
+            twin.set(field(f, copy, at.COPY_THREAD))
+    return twin.now
+
+
 def _copy() -> str:
     """`copy(targets, sources, bytes, mask, first, width, size, site)`: each lane begins to copy."""
     numbers = [("first", "i32"), ("width", "i32"), ("size", "i32"), ("site", "i32")]
@@ -134,19 +148,24 @@ def _copy() -> str:
         put(f, state, at.COMMITTED, f.call("calloc", "ptr", words))
     with f.when(field(f, state, at.LOG_BYTES, "i64").differs(0)):
         f.call("triptych_check_flush", "void", [state])
-    shared = field(f, state, at.SHARED, "i64")
+    shared, begun = field(f, state, at.SHARED, "i64"), field(f, state, at.PENDING)
     with f.count(0, width) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
         thread = first + lane
         target = f.load("i64", f.at(targets, lane, "i64"))
         byte = target - shared
         kind, nothing = f.number(at.WRITES_MEMORY, "i32"), Number(f, "null", "ptr")
         inside = (byte + (size - 1).to("i64")) < field(f, state, at.SHARED_BYTES, "i64")
-        with f.when(inside):
+        source, count = f.load("i64", f.at(sources, lane, "i64")), f.load("i32", f.at(given, lane, "i32"))
+        twin = _twin(f, state, begun, target, source, count)
+        with f.when(inside & twin.equals(-1)):
             f.call("triptych_check_lane", "void", [state, thread, byte.to("i32"), size, kind, site, nothing])
+        with f.when(inside & twin.differs(-1)):
+            same = f.number(Kind.SAME_VALUE.value, "i32")
+            f.call(RECORD, "void", [state, same, site, site, twin, thread, byte.to("i32")])
         copy = _copy_at(f, state, field(f, state, at.PENDING))
         fields = {at.COPY_THREAD: thread, at.COPY_GROUP: f.load("i32", _closed(f, state, thread))}
-        fields |= {at.COPY_SIZE: size, at.COPY_BYTES: f.load("i32", f.at(given, lane, "i32")), at.COPY_SITE: site}
-        fields |= {at.COPY_TARGET: target, at.COPY_SOURCE: f.load("i64", f.at(sources, lane, "i64"))}
+        fields |= {at.COPY_SIZE: size, at.COPY_BYTES: count, at.COPY_SITE: site}
+        fields |= {at.COPY_TARGET: target, at.COPY_SOURCE: source}
         for offset, value in fields.items():
             put(f, copy, offset, value)
         with f.when(field(f, state, at.PENDING) >= at.MOST_COPIES - 1):
