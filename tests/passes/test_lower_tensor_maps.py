@@ -30,6 +30,8 @@ def test_a_map_is_written_where_it_is_made() -> None:
         # CHECK: func.func @host
         # CHECK: %0 = llvm.alloca %c1_i64 x !llvm.array<128 x i8> {alignment = 64 : i64}
         # CHECK: scf.for
+        # CHECK: %cst = arith.constant dense<0> : vector<32xi32>
+        # CHECK-NEXT: llvm.store %cst, %0
         # CHECK-NEXT: llvm.store %arg0, %0
         # CHECK-NEXT: %1 = llvm.getelementptr %0[1]
         # CHECK-NEXT: llvm.store %arg2, %1

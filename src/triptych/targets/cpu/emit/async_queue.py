@@ -14,6 +14,7 @@ from string import Template
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.types import is_integer
 from triptych.kernel_ir.dialects.kernel_attributes import EARLY, order_of, seed_of
+from triptych.kernel_ir.dialects.tile import TENSOR_MAP_BYTES
 from triptych.targets.cpu.emit.barrier_state import BULK_GROUPS, PRODUCT_GROUPS, PROGRESS, QUEUE, State, when
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
@@ -23,13 +24,15 @@ from triptych.targets.cpu.emit.warp import Background, BlockEnv, Warp
 #
 # A queue is two numbers, those of its oldest place and of the one after the newest, the state of chance, and a ring of
 # records. A record: whether its operation is still to be done, which one it is, whose, of which kind and group; then
-# what it works on. Products and commits of one owner are done in their order, everything else in any.
+# what it works on, and the tensor map that it goes by, as it was when it began: kernels for groups of products change a
+# map while copies are under way. Products and commits of one owner are done in their order, everything else in any.
 
-HEAD_BYTES, RECORD_BYTES, PLACES = 64, 128, 256
+HEAD_BYTES, OPERAND_BYTES, PLACES = 64, 128, 256
+RECORD_BYTES = OPERAND_BYTES + TENSOR_MAP_BYTES
 QUEUE_BYTES = HEAD_BYTES + RECORD_BYTES * PLACES
 FIRST_OPERAND = 3
 """The word of eight bytes in which operands begin."""
-MOST_OPERANDS = RECORD_BYTES // 8 - FIRST_OPERAND
+MOST_OPERANDS = OPERAND_BYTES // 8 - FIRST_OPERAND
 LOADS, STORES, PRODUCTS, UMMAS = range(4)
 """Kinds; of the last two, those of one owner are done in their order."""
 
@@ -257,8 +260,18 @@ class AsyncQueue:
         return None if order_of(kernel) == EARLY else AsyncQueue(kernel, code, arrays)
 
     # in warps ---------------------------------------------------------------------------------------------------
-    def put(self, state: State, kind: int, owner: Value, group: Value, values: Sequence[Value], act: Act) -> None:
-        """Do `act` with these values later."""
+    def put(
+        self,
+        state: State,
+        kind: int,
+        owner: Value,
+        group: Value,
+        values: Sequence[Value],
+        act: Act,
+        *,
+        keeps_map: bool = False,
+    ) -> None:
+        """Do `act` with these values later; the first may be a map, of which the record keeps a copy."""
         code = self._code
         assert len(values) <= MOST_OPERANDS, "a record is too small"
         site = len(self._sites)
@@ -269,6 +282,10 @@ class AsyncQueue:
         for word, number in numbers.items():
             code.store(number, code.offset(record, word, "i32"), 4)
         code.store(owner, code.offset(record, 1, "i64"), 8)
+        if keeps_map:
+            kept = code.offset(record, OPERAND_BYTES, "i8")
+            code.store(code.load(values[0], f"vector<{TENSOR_MAP_BYTES // 4}xi32>", 8), kept, 8)
+            values = [kept, *values[1:]]
         for i, value in enumerate(values, start=FIRST_OPERAND):
             stored = code.resized(value, "i64") if is_integer(value.type, 1) else value
             code.store(stored, code.offset(record, i, "i64"), 8)
@@ -342,15 +359,26 @@ class AsyncQueue:
         return {"callee": self._code.attribute(f'@"{self._name}.{name}"')}
 
 
-def defer(warp: Warp, kind: int, values: Sequence[Value], act: Act, group: Value | None = None) -> None:
-    """Do `act` with these values: at once, or by the queue of a kernel that has one; `group` counts an owner's own."""
+def defer(
+    warp: Warp,
+    kind: int,
+    values: Sequence[Value],
+    act: Act,
+    group: Value | None = None,
+    *,
+    keeps_map: bool = False,
+) -> None:
+    """Do `act` with these values: at once, or by the queue of a kernel that has one; `group` counts an owner's own.
+
+    `keeps_map`: the first value is a tensor map, which others may change before it is done.
+    """
     queue, state = warp.arrays.queue, warp.arrays.state
     if queue is None or state is None:
         act(state, list(values))
         return
     owner = warp.arrays.owner(warp, whole_group=kind == PRODUCTS)
     number = state.get(state.of_warp(warp.number, BULK_GROUPS)) if group is None else group
-    queue.put(state, kind, owner, number, values, act)
+    queue.put(state, kind, owner, number, values, act, keeps_map=keeps_map)
 
 
 def defer_umma(warp: Warp, values: Sequence[Value], act: Act) -> None:

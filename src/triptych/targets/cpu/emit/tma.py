@@ -57,7 +57,7 @@ def load(warp: Warp, operation: Operation) -> None:
             values = [used, target, counter, *where]
             for low, size in _ranges(warp, operation, copy, used, target):
                 warp.arrays.observer.begins(warp, operation, lane, low, size, counter)
-            defer(warp, LOADS, values, copied)
+            defer(warp, LOADS, values, copied, keeps_map=True)
 
         def copied(state: State | None, values: list[Value]) -> None:
             used, target, counter, *where = values
@@ -86,7 +86,7 @@ def store(warp: Warp, operation: Operation) -> None:
     def once(given: list[Value], lane: Value) -> None:
         for low, size in _ranges(warp, operation, copy, *given[:2]):
             warp.arrays.observer.begins(warp, operation, lane, low, size)
-        defer(warp, STORES, given, stored)
+        defer(warp, STORES, given, stored, keeps_map=True)
 
     each_lane(warp, operation, once)
 

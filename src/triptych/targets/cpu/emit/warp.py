@@ -99,6 +99,8 @@ class Background(Protocol):
         group: Value,
         values: Sequence[Value],
         act: Callable[[State | None, list[Value]], None],
+        *,
+        keeps_map: bool = False,
     ) -> None: ...
 
     def run_due(self, state: State, kind: int, owner: Value, before: Value) -> None: ...

@@ -31,6 +31,8 @@ def _lower(operation: Operation) -> None:
     code.insertion = code.before(operation)
     place = _allocate(operation)
     base, *numbers = operation.operands
+    zeros = code.constants([0] * (TENSOR_MAP_BYTES // 4), "i32")
+    code.store(zeros, place, ALIGNMENT)  # kernels copy whole maps, which are the same in every call
     write_map(code, place, base, numbers)
     box = [int(extent) for extent in operation.attributes["box"]]
     element_bytes = ELEMENT_BYTES[operation.attributes["type"].value]
