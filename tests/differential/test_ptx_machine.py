@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from triptych.ptxsim.arithmetic import UnknownInstructionError
 from triptych.ptxsim.clusters import StuckError
 from triptych.ptxsim.machine import Gpu
 from triptych.ptxsim.memory import AccessError
@@ -45,6 +46,28 @@ def run(body: str, threads: int = 32) -> list[int]:
 
 def bits(number: float) -> int:
     return int(np.float32(number).view(np.uint32))
+
+
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [
+        ("min", bits(-5)),
+        ("max", bits(25)),
+        ("max.NaN", 0x7FFFFFFF),
+        ("min.abs", bits(0)),
+        ("max.abs.NaN", 0x7FFFFFFF),
+    ],
+)
+def test_reductions_of_floats_in_warps(words: str, result: int) -> None:
+    """Of -5, -4, ..., 25, and of what is no number."""
+    body = """cvt.rn.f32.u32 %r1, %r0; add.f32 %r1, %r1, 0fC0A00000; setp.eq.u32 %p1, %r0, 31;
+    selp.b32 %r1, 0x7FC00000, %r1, %p1;"""
+    assert set(run(f"{body} redux.sync.{words}.f32 %r1, %r1, 0xFFFFFFFF;")) == {result}
+
+
+def test_no_other_reductions_of_floats() -> None:
+    with pytest.raises(UnknownInstructionError):
+        run("mov.u32 %r1, 0; redux.sync.add.f32 %r1, %r1, 0xFFFFFFFF;")
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from triptych.ptxsim.arithmetic import ARRAYS, UnknownInstructionError
 from triptych.ptxsim.bulk_copies import copy_map
-from triptych.ptxsim.conversions import Mask, Numbers
+from triptych.ptxsim.conversions import Mask, Numbers, smaller
 from triptych.ptxsim.matrices import MATRICES
 from triptych.ptxsim.operands import WARP, BlockState
 from triptych.ptxsim.reading import Instruction
@@ -101,23 +101,43 @@ def _vote(block: BlockState, instruction: Instruction) -> Act:
 
 
 def _reduction(block: BlockState, instruction: Instruction) -> Act:
-    name, kind = instruction.modifiers[1], instruction.type
+    kind = instruction.type
     to, source, members = instruction.operands
-    functions = {"add": np.add, "min": np.minimum, "max": np.maximum}
-    function = functions | {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+    function = _float_reduction(instruction) if kind[0] == "f" else _REDUCTIONS[instruction.modifiers[1]]
     registers = block.registers
     read, read_members = registers.reader(source, kind), registers.reader(members, "u32")
-    if kind[0] == "f":
-        raise UnknownInstructionError(str(instruction))
 
     def act(mask: Mask) -> None:
         values = read()
+        if "abs" in instruction.modifiers:
+            values = np.abs(values)
         result = values.copy()
         for _, lanes in _each(block, mask, read_members()):
-            result[lanes] = reduce(function[name], values[lanes])
+            result[lanes] = reduce(function, values[lanes])
+        if kind == "f32":
+            result[np.isnan(result)] = _NO_NUMBER
         registers.writer(to, kind)(result, mask)
 
     return act
+
+
+def _float_reduction(instruction: Instruction) -> Callable[[Any, Any], Any]:
+    """The least or the greatest number of 32 bits."""
+    mode, *words, kind = instruction.modifiers[1:]
+    if mode not in ("min", "max") or kind != "f32" or not set(words) <= {"abs", "NaN"}:
+        raise UnknownInstructionError(str(instruction))
+    return partial(smaller, larger=mode == "max", nan="NaN" in words)
+
+
+_NO_NUMBER = np.uint32(0x7FFFFFFF).view(np.float32)
+_REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
 
 
 def _match(block: BlockState, instruction: Instruction) -> Act:
