@@ -91,7 +91,7 @@ def test_names_of_the_meetings() -> None:
     assert of_a_warp == {
         *(f"simt.{name}" for name in ("shuffle", "vote", "reduce", "match", "elect", "sync_warp")),
         *("tile.mma", "tile.mma_block_scale", "tile.load_matrix", "tile.store_matrix"),
-        *(f"tile.tmem_{name}" for name in ("alloc", "dealloc", "permit", "load", "store", "wait")),
+        *(f"tile.tmem_{name}" for name in ("alloc", "dealloc", "permit", "load", "load_reduce", "store", "wait")),
     }
     assert enclosing == {"scf.for", "scf.if", "scf.while"}
 
