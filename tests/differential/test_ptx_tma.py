@@ -236,7 +236,7 @@ def test_stores_that_nobody_fenced_are_an_error() -> None:
         ({"steps": (1, 9)}, "element strides"),
         ({"extents": (), "strides": (), "box": ()}, "rank"),
         ({"fill": 1, "dtype": np.int32}, "NaN"),
-        ({"swizzle": 4}, "mode"),
+        ({"swizzle": 5}, "mode"),
     ],
 )
 def test_maps_that_a_driver_refuses(changed: dict[str, Any], words: str) -> None:

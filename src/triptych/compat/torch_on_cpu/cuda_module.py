@@ -207,7 +207,7 @@ _OF_NVTX: dict[str, Any] = {
 class Profile(torch.profiler.profile):  # type: ignore[misc, unused-ignore]
     """A profile in which what a program asks of the GPU is asked of the CPU, which computes it."""
 
-    def __init__(self, *, activities: Iterable[Any] | None = None, **options: Any) -> None:
+    def __init__(self, *, activities: Iterable[object] | None = None, **options: object) -> None:
         cpu, gpu = torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA
         asked = None if activities is None else [cpu if each is gpu else each for each in activities]
         super().__init__(activities=asked, **options)

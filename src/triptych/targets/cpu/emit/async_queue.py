@@ -283,9 +283,9 @@ class AsyncQueue:
             code.store(number, code.offset(record, word, "i32"), 4)
         code.store(owner, code.offset(record, 1, "i64"), 8)
         if keeps_map:
-            kept = code.offset(record, OPERAND_BYTES, "i8")
-            code.store(code.load(values[0], f"vector<{TENSOR_MAP_BYTES // 4}xi32>", 8), kept, 8)
-            values = [kept, *values[1:]]
+            map_then = code.offset(record, OPERAND_BYTES, "i8")
+            code.store(code.load(values[0], f"vector<{TENSOR_MAP_BYTES // 4}xi32>", 8), map_then, 8)
+            values = [map_then, *values[1:]]
         for i, value in enumerate(values, start=FIRST_OPERAND):
             stored = code.resized(value, "i64") if is_integer(value.type, 1) else value
             code.store(stored, code.offset(record, i, "i64"), 8)

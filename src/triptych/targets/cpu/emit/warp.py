@@ -107,10 +107,7 @@ class Background(Protocol):
 
 
 class Observer:
-    """Who observes what a kernel does while its code is written: this one writes nothing, those of debug builds checks.
-
-    Emission says where something happens, and with which values; what code that makes is up to the observer.
-    """
+    """Who observes what a kernel does while its code is written, and writes checks of it in debug builds."""
 
     handlers: Mapping[str, Callable[[Warp, Operation], None]] = {}
     """Operations that exist only to be observed."""
