@@ -219,22 +219,21 @@ def inline_call(
     Whoever calls knows the number, so the body may make a layout or the shape of a register tensor of it.
     """
     kept = tuple(parameter for parameter in parameters if not parameter.is_python_int)
-    bound = declared_arguments(function, kept, args, kwargs)
-    given = bind(function, args, kwargs, place())
-    bound |= {name: value for name, value in given.items() if type(value) is int and _is_integer(bound[name])}
-    positional, keywords = arrange(function, bound)
+    positional, keywords = arrange(function, declared_arguments(function, kept, args, kwargs, integers_stay=True))
     trace.decorated.add(function)
     return trace.hooks.call(function, *positional, **keywords)
 
 
-def _is_integer(value: object) -> bool:
-    return isinstance(value, Numeric) and value.info.is_integer
-
-
 def declared_arguments(
-    function: FunctionType, parameters: tuple[Parameter, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: FunctionType,
+    parameters: tuple[Parameter, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    integers_stay: bool = False,
 ) -> dict[str, Any]:
-    """The arguments of a call from traced code by parameter name; Python numbers take their declared types."""
+    """The arguments of a call from traced code by parameter name; Python numbers take their declared types, or have to
+    fit them where a Python int for an integer stays one."""
     bound = bind(function, args, kwargs, place())
     for parameter in parameters:
         value = bound[parameter.name]
@@ -242,6 +241,8 @@ def declared_arguments(
             require_static(value, f"the Constexpr argument `{parameter.name}`", "the parameter without Constexpr")
         elif isinstance(parameter.declared, type) and isinstance(value, bool | int | float):
             number = declared_number(value, numeric_class(parameter.declared), f"`{parameter.name}`")
+            if integers_stay and type(value) is int and number.info.is_integer:
+                continue
             bound[parameter.name] = with_truth(number, value) if isinstance(value, bool) else number
         elif isinstance(value, Numeric) and isinstance(parameter.declared, type):
             declared = numeric_class(parameter.declared)
