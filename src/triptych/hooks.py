@@ -17,6 +17,9 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, Protocol
 
+REPLACED_VISITORS: dict[str, Callable[..., Any]] = {}
+"""Methods of the preprocessor of syntax trees that the program has replaced, by their names."""
+
 
 class Undefined:
     """The value of a variable that no path has assigned yet."""

@@ -105,6 +105,8 @@ PLACES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 CALLS = ("argument of a jit function", "default of a jit function")
+CONVERSIONS = ("full", "full_like of a type")
+"""Where a type is named for an int, which becomes what the type makes of it: its lower bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,17 @@ def _row(place: str, give: Callable[[Any, Any], Any], name: str, own: object, gi
     counted = "Int32" if give is _first and name == "Boolean" else name  # a fold of truth values counts
     for text, value in given.items():
         is_held = holds(counted, value) or (place in CALLS and _goes_on(dtype, value))
+        is_held = is_held or (place in CONVERSIONS and type(value) is int and _makes(dtype, value))
         yield Cell(place, name, text, is_held, _is_taken(give, dtype, value))
+
+
+def _makes(dtype: Any, value: int) -> bool:
+    """Whether `dtype(value)` is a number."""
+    try:
+        dtype(value)
+    except (TriptychError, OverflowError):
+        return False
+    return True
 
 
 def _goes_on(dtype: Any, value: object) -> bool:

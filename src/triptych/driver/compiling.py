@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
@@ -240,17 +241,26 @@ class CompiledFunction:
     @api_boundary
     def export_to_c(
         self,
-        file_path: str | os.PathLike[str],
+        file_path: str | os.PathLike[str] = "",
         file_name: str = "",
         function_prefix: str = "",
         *,
+        object_file_path: str | os.PathLike[str] = "",
         function_name: str = "",
     ) -> None:
         """Write it for programs that are not Python.
 
         With `file_name`: a header and an object file of that name in the folder `file_path`, whose C functions begin
-        with `function_prefix`. With `function_name`: the object file `file_path` with an entry for TVM FFI.
+        with `function_prefix`. With `function_name`: the object file `file_path` with an entry for TVM FFI,
+        or `object_file_path`, whatever its name ends with.
         """
+        if object_file_path:
+            path = Path(object_file_path)
+            with TemporaryDirectory(dir=path.parent) as folder:
+                made = Path(folder, "made.o")
+                self.export_to_c(made, function_name=function_name)
+                made.replace(path)
+            return
         addresses = frozenset(name for name, shape in self._shapes if shape.kind is not None)
         wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, addresses)
         export_files(self._loaded.compiled, find_target(self.target), wanted, stem)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from triptych.fingerprint.cache_key import Key, KeyBase, key_base
 from triptych.fingerprint.guards import Guard, guards, watch
+from triptych.hooks import REPLACED_VISITORS
 from triptych.metastage.calls.repeatability import LOWERINGS
 from triptych.metastage.tracer import Specialization
 from triptych.objectstage.target import CompileOptions, Target
@@ -50,7 +51,7 @@ class FunctionKeys:
             if key is not None:
                 return known.guard, key
         # Guards are made before keys: a change in between is then noticed.
-        guard = guards(self._function, *specialization.static.values(), signature, LOWERINGS)
+        guard = guards(self._function, *specialization.static.values(), signature, LOWERINGS, REPLACED_VISITORS)
         others = watch(self._facts)
         base, key = key_base(
             self._function,
@@ -75,4 +76,5 @@ class FunctionKeys:
             "gpu": config().gpu,
             **self._facts,
             **({"instruction meanings": LOWERINGS} if LOWERINGS else {}),
+            **({"preprocessing": REPLACED_VISITORS} if REPLACED_VISITORS else {}),
         }

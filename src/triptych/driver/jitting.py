@@ -377,10 +377,10 @@ def jit(
 def jit(function: object = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: object) -> Any:
     """Decorator: compile a host function when it is called, once for each specialization.
 
-    `@jit`, or with options `@jit(target="cpu", opt_level=2)`, which are those of `compile`. `preprocessor=False`
-    traces the function as it is: its `if` and `for` are then Python's own. `language` is a DSL with hooks and passes
-    of its own. `contract=True` lets a product and a sum be rounded once, here and in inlined functions that say
-    nothing.
+    `@jit`, or with options `@jit(target="cpu", opt_level=2)`, which are those of `compile`. `preprocessor=False`, or
+    `preprocess=False`, traces the function as it is: its `if` and `for` are then Python's own. `language` is a DSL with
+    hooks and passes of its own. `contract=True` lets a product and a sum be rounded once, here and in inlined functions
+    that say nothing.
     """
     return _decorate(JitFunction, function, language, preprocessor, options)
 
@@ -405,6 +405,7 @@ def _decorate(
     cls: type[JitFunction], function: object, language: DSL, preprocessor: bool, options: dict[str, Any]
 ) -> Any:
     decorator = jit if cls is JitFunction else kernel
+    preprocessor = bool(options.pop("preprocess", preprocessor))
     CompileOptions.of({k: v for k, v in options.items() if k != "target"})
     if "target" in options:
         find_target(options["target"])  # refuses a name that is none

@@ -14,8 +14,9 @@ import itertools
 import os
 import struct
 import weakref
-from collections.abc import Callable
-from types import EllipsisType, NoneType, NotImplementedType
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import EllipsisType, ModuleType, NoneType, NotImplementedType
 from typing import Any, TypeAlias
 
 from triptych.support.errors import TriptychError
@@ -107,6 +108,33 @@ class LargeArrayError(TriptychError, ValueError):
     """A program reads an array that is too large to be compared at each call, and that someone may write."""
 
     code = "TT0307"
+
+
+class TooMuchReadError(TriptychError, ValueError):
+    """A program reaches so many functions and classes that reading all of them would take longer than compiling.
+
+    A whole library is in reach of a function that hands on one of its modules, because any name of it may be used.
+    """
+
+    code = "TT0316"
+
+
+MOST_DEFINITIONS = 4000
+"""Functions, classes and modules that one key may name: reading each and watching it takes about a millisecond."""
+
+
+def too_much_read(read: Mapping[str, object], reader: str) -> TooMuchReadError:
+    """Names the package that most of it is of, and what has brought it into reach."""
+    (package, most), *_ = Counter(label.partition(".")[0] for label in read).most_common(1)
+    whole = [label for label, definition in read.items() if isinstance(definition, ModuleType)]
+    modules = f"; used as a whole: {', '.join(whole[:3])}" if whole else ""
+    return TooMuchReadError(
+        f"a program reaches more than {MOST_DEFINITIONS} functions and classes, most of them of `{package}`",
+        found=f"{most} of {len(read)} are of `{package}`{modules}; the last was reached from {reader}",
+        expected="functions that read the names that they use",
+        instead=f"`from {whole[0] if whole else package} import NAME` instead of handing on the module; "
+        "or let the object that has it say what counts of it by a method `__cache_key__(self)`",
+    )
 
 
 class UnstableConstexprError(TriptychError, TypeError):

@@ -1,8 +1,9 @@
 """Release versions of modules and of the toolchain: code that a version pins is named in a key, other code is read.
 
 Reading all of NumPy for a key would be slow and pointless; naming a user's helper would miss every edit of it. What is
-named is the standard library and the libraries of `support.libraries`, which are never rewritten, and what is compiled
-already: an extension has no text to read. Everything else may be compiled with a kernel, so its source is in the key.
+named is the standard library and the libraries of `support.libraries`, which are never rewritten, wherever a
+distribution has installed them, and what is compiled already: an extension has no text to read. Everything else may be
+compiled with a kernel, so its source is in the key.
 
 Of the toolchain a release number is enough for what others publish. Ours is read: in a checkout code changes and its
 number does not.
@@ -21,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
 
-from triptych.support.libraries import LIBRARIES, is_standard
+from triptych.support.libraries import is_library, is_standard, metadata_of
 
 FRAMEWORK = __name__.partition(".")[0]
 
@@ -35,7 +36,8 @@ def release(module: str) -> str | None:
     """The release that pins the code of `module` ("numpy 2.1.0"), or None when its code has to be read."""
     if is_framework(module):
         return FRAMEWORK
-    return None if module in _RUN else _release(module.partition(".")[0], _file_of(module))
+    package = module.partition(".")[0]
+    return None if module in _RUN else _release(package, _file_of(module), is_library(package))
 
 
 def import_name(module: object) -> str:
@@ -122,47 +124,20 @@ def _findable_file(package: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _release(package: str, file: str) -> str | None:
+def _release(package: str, file: str, is_published: bool) -> str | None:
     if is_standard(package, file) or (not file and package in sys.stdlib_module_names):
         return "python"
-    if package in LIBRARIES or file.endswith(tuple(EXTENSION_SUFFIXES)):
+    if is_published or file.endswith(tuple(EXTENSION_SUFFIXES)):
         return _distribution_release(package, Path(os.path.realpath(file)))
     return None
 
 
 def _distribution_release(package: str, file: Path) -> str:
-    """Reads the metadata files directly: importing `importlib.metadata` costs more than the whole key.
-
-    A library that has none beside it, as in a checkout of its own, says its number itself.
-    """
+    """A library that has no metadata beside it, as in a checkout of its own, says its number itself."""
     folder = next((parent.parent for parent in file.parents if parent.name == package), file.parent)
-    written = re.search(r"^Version: *(\S+)", _metadata_of(package, folder) or "", re.MULTILINE)
+    written = re.search(r"^Version: *(\S+)", metadata_of(package, folder) or "", re.MULTILINE)
     version = written[1] if written else getattr(sys.modules.get(package), "__version__", "")
     return f"{package} {version}"
-
-
-def _metadata_of(package: str, folder: Path) -> str | None:
-    records = sorted(folder.glob("*.dist-info"))
-    own = [info for info in records if _spelling(info.name.partition("-")[0]) == _spelling(package)]
-    for info in own or [info for info in records if _installs(info, package)]:
-        try:
-            return (info / "METADATA").read_text(encoding="utf-8")
-        except OSError:
-            continue
-    return None
-
-
-def _installs(info: Path, package: str) -> bool:
-    """Distributions such as PyYAML install a package of another name (`yaml`): their record lists it."""
-    try:
-        lines = (info / "RECORD").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return False
-    return any(line.startswith((f"{package}/", f"{package}.")) for line in lines)
-
-
-def _spelling(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 _ROOT = Path(__file__).parents[1]

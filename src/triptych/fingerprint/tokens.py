@@ -56,11 +56,13 @@ from triptych.fingerprint.free_variables import MISSING, cell_value
 from triptych.fingerprint.function_source import code_token
 from triptych.fingerprint.primitive_tokens import (
     ATOMS,
+    MOST_DEFINITIONS,
     LargeArrayError,
     Token,
     UnstableConstexprError,
     digest,
     process_local_token,
+    too_much_read,
 )
 from triptych.fingerprint.releases import FRAMEWORK, class_name, import_name, is_framework, is_read, named, release
 from triptych.support.instances import (
@@ -84,8 +86,7 @@ ENUM_ENTRIES = frozenset({"_value_", "_name_", "_sort_order_", "__objclass__", "
 def token(value: object) -> Token:
     """The token of one value with everything it mentions; UnstableConstexprError when it has no stable content."""
     walk = Walk()
-    root = walk.strict_value(value, "value")
-    return ("token", root, *walk.all_definitions())
+    return ("token", walk.strict_value(value, "value"), *walk.all_definitions())
 
 
 def definition_token(definition: Definition, walk: Walk) -> Token:
@@ -269,10 +270,12 @@ class Walk:
     def _definition(self, value: Definition, name: str) -> Token:
         """Mentioned by a label that is unique in this walk; read later, once."""
         if id(value) not in self._references:
-            number = self._copies[name] = self._copies.get(name, 0) + 1
-            label = name if number == 1 else f"{name}#{number}"
+            self._copies[name] = self._copies.get(name, 0) + 1
+            label = name if self._copies[name] == 1 else f"{name}#{self._copies[name]}"
             self._references[id(value)] = ("definition", label)
             self._definitions.append((label, value))
+            if len(self._definitions) > MOST_DEFINITIONS:
+                raise too_much_read(dict(self._definitions), self._reader or self._path[0])
         return self._references[id(value)]
 
     def _function(self, value: FunctionType) -> Token:
@@ -424,8 +427,7 @@ class Walk:
         buffer = as_buffer(value)
         if buffer is None:
             return ()
-        cls = type(value)
-        return ("buffer", cls.__module__, cls.__qualname__, *map(self._token, buffer))
+        return ("buffer", type(value).__module__, type(value).__qualname__, *map(self._token, buffer))
 
     def _large(self, value: object) -> Token:
         """An array that is too large to be compared at each call."""

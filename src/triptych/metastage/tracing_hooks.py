@@ -48,7 +48,7 @@ from triptych.metastage.trace.user_code import inherited_method, is_own, special
 from triptych.metastage.values.arithmetic import evaluated
 from triptych.metastage.values.binding_time import Constexpr, Range, condition, is_dynamic, negated, require_static
 from triptych.metastage.values.coercion import declared_number
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number, is_number_class
 from triptych.support.config import config
 from triptych.support.wording import with_article
 
@@ -407,7 +407,7 @@ class TracingHooks(StoppingHooks):
         if declared is Constexpr or getattr(declared, "__origin__", None) is Constexpr:
             return require_static(value, f"the Constexpr variable `{name}`", "the variable without the annotation")
         number = isinstance(value, Numeric | bool | int | float)
-        if number and isinstance(declared, type) and issubclass(declared, Numeric):
+        if number and is_number_class(declared):
             return declared_number(value, declared, f"`{name}`")
         return value
 

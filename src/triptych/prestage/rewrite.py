@@ -11,12 +11,13 @@ from functools import partial
 from types import CodeType, FunctionType
 from weakref import WeakKeyDictionary
 
-from triptych.hooks import RETURN_VALUE, RETURNED
+from triptych.hooks import REPLACED_VISITORS, RETURN_VALUE, RETURNED
 from triptych.prestage import build, refuse
 from triptych.prestage.build import children
 from triptych.prestage.flow import Flow
 from triptych.prestage.frame import Frame
 from triptych.prestage.function import build_function, compile_function, find_node, source_of
+from triptych.prestage.preprocessing import preprocessed
 from triptych.prestage.scopes import FunctionNode, mangle, parameters, stores
 from triptych.prestage.splitting import LeavableBlock, flatten_chains
 from triptych.prestage.statements import StatementRewriter
@@ -31,9 +32,10 @@ def rewrite(function: FunctionType, stops: bool = False) -> Rewritten:
     With `stops`, every statement says that it is about to run."""
     source = source_of(function)
     versions = _KNOWN.setdefault(function.__code__, {})
-    known = versions.get(stops)
+    wanted = (stops, *REPLACED_VISITORS.values())
+    known = versions.get(wanted)
     if known is None or known.text != source.text or known.code.co_filename != source.file:
-        known = versions[stops] = _rewrite_code(function, source, stops)
+        known = versions[wanted] = _rewrite_code(function, source, stops)
     bind = partial(build_function, known.code, function)
     return Rewritten(source, known.code, partial(_text, known.tree), bind, known.assigns)
 
@@ -48,14 +50,14 @@ class _Known:
     assigns: tuple[tuple[str, Span], ...]
 
 
-_KNOWN: WeakKeyDictionary[CodeType, dict[bool, _Known]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[CodeType, dict[tuple[object, ...], _Known]] = WeakKeyDictionary()
 
 
 def _rewrite_code(function: FunctionType, source: Source, stops: bool) -> _Known:
-    node = find_node(function)
-    refuse.check(node, source.file)
-    mangle(node, function.__code__.co_qualname)
     try:
+        node = preprocessed(find_node(function))
+        refuse.check(node, source.file)
+        mangle(node, function.__code__.co_qualname)
         definition = _as_definition(node)
         assigns = tuple(_assigned_always(definition, source.file))
         new = _rewrite_function(definition, source.file, None, stops)

@@ -180,11 +180,14 @@ class Config:
         form=r"command|off|https?://\S+",
     )
     gpu: str = _setting(
-        "b200",
+        "",
         "GPU that host code of public programs sees where there is none, as 'h100' or, with 8 multiprocessors, "
-        "'h100:8'",
+        "'h100:8'; empty: one that the target is for, or 'b200'",
         words=GPUS,
-        form=rf"({'|'.join(GPUS)})(:[1-9]\d{{0,3}})?",
+        form=rf"(({'|'.join(GPUS)})(:[1-9]\d{{0,3}})?)?",
+    )
+    gpus: int = _setting(
+        1, "GPUs that programs see where there are none; each process works on one of them", low=1, high=16
     )
     debug: str = _setting(
         "",
@@ -275,6 +278,19 @@ def hand_down(**values: Value) -> None:
         if row.name in values:
             value = values[row.name]
             os.environ[row.variable] = str(int(value) if isinstance(value, bool) else value)
+
+
+@contextmanager
+def handed_down(**values: Value) -> Iterator[None]:
+    """The same inside a `with`."""
+    before = dict(os.environ)
+    hand_down(**values)
+    try:
+        yield
+    finally:
+        for name in {row.variable for row in TABLE if row.name in values}:
+            os.environ.pop(name, None)
+            os.environ.update({name: before[name]} if name in before else {})
 
 
 def current_settings() -> list[tuple[Setting, Value, str]]:

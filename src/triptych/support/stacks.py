@@ -1,4 +1,5 @@
-"""Threads with a stack of a given size: a caller's own may be small (512 KiB is the default of macOS)."""
+"""Threads with a stack of a given size, as a caller's own may be small (512 KiB is the default of macOS); and threads
+that only look."""
 
 from __future__ import annotations
 
@@ -14,6 +15,10 @@ _LARGE = 8 << 20
 """As the main thread has on most systems."""
 _SIZE = Brief()
 """Python has one size for all threads that start."""
+
+
+OBSERVERS: set[int] = set()
+"""Threads of Triptych's own that write nothing that programs wait for, by their identity."""
 
 
 def start_thread(size: int, start: Callable[[], T]) -> T:

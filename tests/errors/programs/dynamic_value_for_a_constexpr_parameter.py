@@ -1,14 +1,16 @@
 import triptych as tt
+from triptych import cute
+
+
+@tt.kernel
+def fills(out: cute.Pointer, n: tt.Constexpr):
+    for i in tt.range_constexpr(n):
+        (out + i).store(i)
 
 
 @tt.jit
-def power(x: tt.Float32, n: tt.Constexpr):
-    return x**n
+def launches(out: cute.Pointer, n: tt.Int32):
+    fills(out, n).launch(grid=1, block=1)  # error: TT0207 at "fills(out, n)"
 
 
-@tt.jit
-def polynomial(x: tt.Float32, n: tt.Int32):
-    return power(x, n) + 1.0  # error: TT0207 at "power(x, n)"
-
-
-polynomial(2.0, 3)
+launches(cute.runtime.make_ptr(tt.Int32, 64), 3)

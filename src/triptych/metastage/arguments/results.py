@@ -13,7 +13,7 @@ from typing import Any
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.errors import ReturnValueError
 from triptych.metastage.values.aggregates import describe, take_apart
-from triptych.metastage.values.dynamic_text import DynamicText
+from triptych.metastage.values.dynamic_text import Refused
 from triptych.metastage.values.scalars import Numeric, as_number
 from triptych.stages import Leaf
 from triptych.support.dataclass import dataclass
@@ -24,7 +24,7 @@ Rebuild = Callable[[Iterator[Any]], Any]
 def take_results(value: object, code: CodeType, path: str = "result") -> tuple[list[tuple[Leaf, Any]], Rebuild]:
     """The numbers that the function of `code` returns natively, and how Python makes the returned value of them."""
     value = as_number(value)
-    if type(value) is DynamicText:
+    if isinstance(value, Refused):
         raise value.refusal
     if isinstance(value, Numeric):
         return [(Leaf(path, type(value).__name__), value.ir_value())], next

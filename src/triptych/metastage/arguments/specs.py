@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from functools import partial
 from operator import is_
 from types import FunctionType
 from typing import Any, Protocol, TypeGuard, TypeVar
@@ -32,7 +34,8 @@ from triptych.metastage.values.binding_time import (
     part_annotations,
 )
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric, numeric_class
+from triptych.metastage.values.provenance import note_of_python
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric, is_number_class, numeric_class
 from triptych.stages import Leaf
 from triptych.support import tracebacks
 from triptych.support.dataclass import dataclass
@@ -162,7 +165,7 @@ class ArgumentSpec:
     def build(self, values: Received, trace: Trace) -> Any:
         """The argument as the traced function sees it."""
         if self.dtype:
-            return NUMERIC_CLASSES[self.dtype].of(next(values), trace.region)
+            return note_of_python(NUMERIC_CLASSES[self.dtype].of(next(values), trace.region))
         if self.kind is not None:
             return self.kind.build(self.path, values, trace)
         if self.parts is None:
@@ -209,7 +212,8 @@ def _parameter(name: str, annotation: object, first: bool) -> Parameter:
         return Parameter(name, static, STATIC_INTEGERS)
     if not isinstance(annotation, type):
         return Parameter(name, static, annotation if is_annotation_of_parts(annotation) else None)
-    numeric = issubclass(annotation, Numeric) or annotation in PYTHON_NUMBERS
+    static = static or issubclass(annotation, type)
+    numeric = is_number_class(annotation) or annotation in PYTHON_NUMBERS
     otherwise = STREAM if is_stream_class(annotation) else getattr(annotation, "__wanted_argument__", None)
     return Parameter(name, static, numeric_class(annotation) if numeric else otherwise, annotation in (int, bool))
 
@@ -396,7 +400,7 @@ def argument_parts(value: Any) -> Parts | None:
         return _protocol_parts(value, lambda each: each.__jit_parts__(), value.__from_jit_parts__)
     if hasattr(type(value), "__c_pointers__"):
         # The protocol of public programs, which ends in arguments of ours, or in addresses.
-        parts = _protocol_parts(value, lambda each: each.__c_pointers__(), value.__new_from_mlir_values__)
+        parts = _protocol_parts(value, lambda each: each.__c_pointers__(), partial(_of_mlir_values, value))
         return parts._replace(values=c_values(value, parts.values))
     if type(value) is list:
         return list_parts(value)
@@ -416,6 +420,18 @@ def _protocol_parts(
     values = tuple(parts_of(value))
     labels = tuple(f"[{i}]" for i in range(len(values)))
     return Parts((type(value), len(values), static_part(value, parts_of, values)), labels, values, rebuild)
+
+
+def _of_mlir_values(value: object, values: Sequence[Any]) -> Any:
+    """What the object makes of its values, after it has said their types: it may count its parts by them.
+
+    A copy does, since what the object holds says for which calls the program is compiled.
+    """
+    like: Any = copy(value)  # which has the protocol of public programs
+    types = getattr(like, "__get_mlir_types__", None)
+    if types is not None:
+        types()
+    return like.__new_from_mlir_values__(values)
 
 
 def _with_other_attributes(parts: Parts, value: object) -> Parts:

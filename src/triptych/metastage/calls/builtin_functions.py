@@ -19,6 +19,7 @@ from triptych.metastage.values.coercion import common_type
 from triptych.metastage.values.numeric import trace_of
 from triptych.metastage.values.operators import ForeignOperand, refuse_foreign
 from triptych.metastage.values.promotion import float_for
+from triptych.metastage.values.provenance import note_of_python
 from triptych.metastage.values.scalars import (
     NUMERIC_CLASSES,
     Boolean,
@@ -55,6 +56,15 @@ def _mathematics(name: str, *args: object, **_: object) -> Any:
 
 def _range(*bounds: object, **hints: Any) -> Range:
     return Range(*bounds, **hints)
+
+
+def _of_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A builtin that gives a Python number where nothing is compiled."""
+
+    def answer(*args: object, **kwargs: object) -> Any:
+        return note_of_python(function(*args, **kwargs))
+
+    return answer
 
 
 def _int(value: object, base: object = None) -> Any:
@@ -178,16 +188,16 @@ def _reversed(value: Range | Reversible[object]) -> Any:
 
 BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.range: _range,
-    builtins.int: _int,
-    builtins.float: _float,
-    builtins.bool: _bool,
+    builtins.int: _of_python(_int),
+    builtins.float: _of_python(_float),
+    builtins.bool: _of_python(_bool),
     builtins.min: _extreme("min"),
     builtins.max: _extreme("max"),
     builtins.any: _any,
     builtins.all: _all,
     builtins.isinstance: check_isinstance,
     **{function: shown_by(function.__name__) for function in (str, repr, format, ascii)},
-    builtins.round: _round,
+    builtins.round: _of_python(_round),
     builtins.pow: _pow,
     builtins.len: _len,
     builtins.reversed: _reversed,

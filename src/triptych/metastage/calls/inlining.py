@@ -9,9 +9,16 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
 from typing import Any, Protocol
 
+from triptych.hooks import Hooks
 from triptych.metastage.arguments.specs import Parameter, arrange, bind
 from triptych.metastage.calls.builtin_functions import answer_to
-from triptych.metastage.calls.opaque_calls import HIGHER_ORDER, is_meant_once, native_operation, opaque_call
+from triptych.metastage.calls.opaque_calls import (
+    HIGHER_ORDER,
+    is_meant_once,
+    loops_in_python,
+    native_operation,
+    opaque_call,
+)
 from triptych.metastage.calls.special_methods import ABSENT, SpecialMethods
 from triptych.metastage.control_flow import mutation
 from triptych.metastage.control_flow.object_identity import check_shown
@@ -20,7 +27,7 @@ from triptych.metastage.trace.effects import log_level
 from triptych.metastage.trace.errors import EndlessInliningError, StaticRequiredError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.trace.user_code import is_own, is_user_function, user_method
-from triptych.metastage.values.binding_time import require_static, with_truth
+from triptych.metastage.values.binding_time import Range, require_static, with_truth
 from triptych.metastage.values.coercion import declared_number, require_kept
 from triptych.metastage.values.explaining import not_callable
 from triptych.metastage.values.numeric import Numeric, numeric_class
@@ -38,6 +45,22 @@ _FORMATTING = ("format", "format_map", "join")
 
 DEEPEST_INLINING = 64
 """Nested inlined calls before a recursion is taken for endless; Python's own stack ends somewhat later."""
+
+
+class PythonLoops:
+    """The hooks of a trace for a function whose `for` runs while tracing."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks: Any = hooks
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._hooks, name)
+
+    def for_(self, iterable: object, *rest: object) -> None:
+        """A loop over known bounds is one over their numbers."""
+        if isinstance(iterable, range) or (isinstance(iterable, Range) and iterable.is_static):
+            iterable = tuple(iterable)
+        self._hooks.for_(iterable, *rest)
 
 
 class TracedCallable(Protocol):
@@ -177,7 +200,9 @@ class Inlining:
         return known
 
     def _rewritten(self, function: FunctionType) -> Callable[..., Any]:
-        if locations.is_rewritten(function.__code__):
+        if locations.is_rewritten(function.__code__) and not loops_in_python(
+            function
+        ):  # one in another has a decorator
             self._nested.add(function)
             return function
         if is_meant_once(function) or not (is_user_function(function) or function in self.trace.decorated):
@@ -190,7 +215,8 @@ class Inlining:
             locations.register(function.__code__, rewritten=False)
             return function
         locations.register(rewritten.code)
-        bound: Callable[..., Any] = rewritten.bind(self.trace.hooks)
+        hooks = PythonLoops(self.trace.hooks) if loops_in_python(function) else self.trace.hooks
+        bound: Callable[..., Any] = rewritten.bind(hooks)
         return bound
 
 
@@ -219,7 +245,7 @@ def inline_call(
     Whoever calls knows the number, so the body may make a layout or the shape of a register tensor of it.
     """
     kept = tuple(parameter for parameter in parameters if not parameter.is_python_int)
-    positional, keywords = arrange(function, declared_arguments(function, kept, args, kwargs, integers_stay=True))
+    positional, keywords = arrange(function, declared_arguments(function, kept, args, kwargs, inlined=True))
     trace.decorated.add(function)
     return trace.hooks.call(function, *positional, **keywords)
 
@@ -230,18 +256,23 @@ def declared_arguments(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     *,
-    integers_stay: bool = False,
+    inlined: bool = False,
 ) -> dict[str, Any]:
-    """The arguments of a call from traced code by parameter name; Python numbers take their declared types, or have to
-    fit them where a Python int for an integer stays one."""
+    """The arguments of a call from traced code by parameter name; Python numbers take their declared types.
+
+    In an inlined call a Python int for an integer only has to fit its type and stays one, and a run-time number for a
+    Constexpr is what it is: programs pass them on, and what needs to know them refuses them where it does.
+    """
     bound = bind(function, args, kwargs, place())
     for parameter in parameters:
         value = bound[parameter.name]
+        if parameter.static and inlined:
+            continue
         if parameter.static:
             require_static(value, f"the Constexpr argument `{parameter.name}`", "the parameter without Constexpr")
         elif isinstance(parameter.declared, type) and isinstance(value, bool | int | float):
             number = declared_number(value, numeric_class(parameter.declared), f"`{parameter.name}`")
-            if integers_stay and type(value) is int and number.info.is_integer:
+            if inlined and type(value) is int and number.info.is_integer:
                 continue
             bound[parameter.name] = with_truth(number, value) if isinstance(value, bool) else number
         elif isinstance(value, Numeric) and isinstance(parameter.declared, type):

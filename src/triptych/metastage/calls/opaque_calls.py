@@ -127,6 +127,19 @@ def is_meant_once(function: object) -> bool:
     return getattr(function, MARK, False) is True
 
 
+_PYTHON_LOOPS = "__triptych_python_loops__"
+
+
+def with_python_loops(function: object) -> None:
+    """Have each `for` of a function of the user's run while tracing, wherever it is called from traced code."""
+    vars(function)[_PYTHON_LOOPS] = True
+
+
+def loops_in_python(function: object) -> bool:
+    """Whether that was said of it."""
+    return getattr(function, _PYTHON_LOOPS, False) is True
+
+
 HIGHER_ORDER: frozenset[Any] = frozenset(
     {map, filter, sorted, min, max, functools.reduce, itertools.accumulate, itertools.takewhile, itertools.dropwhile}
     | {itertools.starmap, itertools.filterfalse, itertools.groupby}

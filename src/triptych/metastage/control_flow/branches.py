@@ -130,7 +130,7 @@ def two_sided(
     parts.join()
     before = attributes.found_before()
     ends = [(*variables, *found, *before[len(found) :], result) for variables, found, result in reached]
-    with trace.readable(regions):
+    with trace.looking_back():
         plans, missing = _meet_all((*names, *attributes.found, ""), ends[0], ends[1])
     lowered = [_lowered(trace, region, plans, end) for region, end in zip(regions, ends, strict=True)]
     results = iter(form.close(trace, test, (regions[0], regions[1]), (lowered[0], lowered[1])))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from typing import Any, TypeGuard
 
 from triptych.hooks import DEAD, UNDEFINED
@@ -96,6 +97,7 @@ class Scalar(Plan):
         return [self.info.mlir]
 
     def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
+        value = _plain(value)
         if not _widens(value, self.info):
             raise MismatchError(path, self.info.name, describe(value))
         return [materialize(value, self.info, trace)]
@@ -200,6 +202,7 @@ def join(left: object, right: object, path: str = "") -> Plan:
         return Static(known) if known is UNDEFINED or not has_dynamic(known) else carry(known)
     if same(left, right):
         return Static(left)
+    left, right = _plain(left), _plain(right)
     if _is_number(left) and _is_number(right):
         return Scalar(_join_numbers(left, right, path))
     if is_dynamic_expression(left) and type(left) is type(right):
@@ -239,6 +242,11 @@ def same(left: object, right: object) -> bool:
     if isinstance(left, bool | int | float | str | bytes | None):
         return repr(left) == repr(right)
     return isinstance(left, frozenset | range | complex) and bool(left == right)
+
+
+def _plain(value: object) -> object:
+    """A member of an enumeration of integers is one where paths have different ones: only its number crosses."""
+    return int(value) if isinstance(value, IntEnum) else value
 
 
 def _is_number(value: object) -> bool:

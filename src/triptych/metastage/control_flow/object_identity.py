@@ -7,7 +7,8 @@ from __future__ import annotations
 import numbers
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
+from types import UnionType
+from typing import Any, get_args
 
 from triptych.hooks import UNDEFINED, PythonHooks
 from triptych.metastage.control_flow.join_plans import same
@@ -19,6 +20,7 @@ from triptych.metastage.trace.user_code import is_own
 from triptych.metastage.values.aggregates import describe, take_apart
 from triptych.metastage.values.binding_time import is_dynamic
 from triptych.metastage.values.dynamic_text import DynamicText
+from triptych.metastage.values.provenance import is_surely_typed
 from triptych.metastage.values.scalars import Boolean, Numeric
 
 _ASKING: frozenset[Any] = frozenset({dict, frozenset, hash, id, set, operator.eq, operator.ne, operator.contains})
@@ -26,6 +28,9 @@ _ASKING |= {operator.countOf, operator.indexOf, operator.getitem}
 _ASKING_METHODS = frozenset({"index", "count", "remove", "discard", "add", "get", "setdefault", "pop", "fromkeys"})
 _HOLDING = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy", "__setitem__", "__getitem__"})
 """Methods of a list that ask its items nothing."""
+
+_ClassInfo = type | tuple[Any, ...] | UnionType
+"""What `isinstance` takes."""
 
 
 def compared(trace: Trace, op: str, left: object, right: object, operate: Callable[..., Any]) -> Any:
@@ -211,14 +216,28 @@ def _check_types(op: str, left: object, right: object) -> None:
                     raise _python_type(f"`{op}` between types", one.__name__, kind.__name__)
 
 
-def check_isinstance(value: object, classes: type | tuple[type, ...]) -> bool:
-    """`isinstance` of a run-time number: about Python's own types the answer would depend on the stage."""
+def check_isinstance(value: object, classes: _ClassInfo) -> bool:
+    """`isinstance` of a run-time number: about Python's own types the answer would depend on the stage, where Python
+    could have a number of its own."""
     answer = isinstance(value, classes)
-    asked = classes if isinstance(classes, tuple) else (classes,)
-    if not answer and is_dynamic(value) and any(cls is kind for cls in asked for kind in PYTHON_TYPES):
-        kind = next(cls for cls in asked if cls in PYTHON_TYPES)
+    if answer or not is_dynamic(value):
+        return answer
+    kind = next((cls for cls in _each_class(classes) if cls in PYTHON_TYPES), None)
+    if kind is not None and not _is_of_the_language(value):
         raise _python_type("`isinstance` of a run-time number", type(value).__name__, kind.__name__)
     return answer
+
+
+def _is_of_the_language(value: object) -> bool:
+    """A truth value may be Python's wherever it comes from: comparisons give one."""
+    return isinstance(value, Numeric) and not isinstance(value, Boolean) and is_surely_typed(value)
+
+
+def _each_class(classes: _ClassInfo) -> list[Any]:
+    """The classes that `isinstance` is asked about: of a tuple, and of `int | float`."""
+    if isinstance(classes, tuple):
+        return [cls for part in classes for cls in _each_class(part)]
+    return list(get_args(classes)) or [classes]
 
 
 def _python_type(use: str, found: str, asked: str) -> StaticRequiredError:

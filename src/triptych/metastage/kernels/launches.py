@@ -41,6 +41,7 @@ from triptych.metastage.trace.trace import KernelBody, Region, Trace, place
 from triptych.metastage.values.aggregates import Parts, describe, is_dynamic_expression, list_parts, take_apart
 from triptych.metastage.values.binding_time import STATIC_INTEGERS
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
+from triptych.metastage.values.provenance import note_received
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Numeric, materialize
 from triptych.sanitizer.checkers import ASYNC, checkers
 
@@ -199,6 +200,7 @@ class KernelLaunch:
         sites = len(SITES)
         with _inside(trace, kernel, entry), trace.contraction.kernel(self._contract):
             received = iter(list(entry.arguments))
+            note_received(trace, list(entry.arguments), values)
             rebuilt = {name: plan.build(received, trace) for name, plan in plans.items()}
             positional, keywords = arrange(function, {**self._arguments, **rebuilt})
             trace.decorated.add(function)
@@ -206,9 +208,11 @@ class KernelLaunch:
             if returned is not None:
                 raise _returns(function, returned)
             trace.operation("gpu.return")
-        if kernel.size_argument is not None:
-            trace.builder.finish_function(kernel.function, [*types, kernel.size_argument.type], ())
-        _mark_arguments(trace, kernel, [mark for plan in plans.values() for mark in plan.marks()])
+        asked = kernel.host_values.values()
+        if asked:
+            trace.builder.finish_function(kernel.function, [*types, *(each.argument.type for each in asked)], ())
+        marks = [mark for plan in plans.values() for mark in plan.marks()]
+        _mark_arguments(trace, kernel, [*marks, *(each.mark for each in asked)])
         if trace.instrumentation.stops:
             check_break_place(sites)
         if checkers():
@@ -296,8 +300,7 @@ def _mark_arguments(trace: Trace, kernel: KernelBody, marks: list[str]) -> None:
     """Attributes of arguments that are more than their types say."""
     if not any(marks):
         return
-    every = [*marks, ""] if kernel.size_argument is not None else marks
-    text = ", ".join("{}" if not mark else f"{{{mark}}}" for mark in every)
+    text = ", ".join("{}" if not mark else f"{{{mark}}}" for mark in marks)
     kernel.function.attributes["arg_attrs"] = trace.builder.attribute(f"[{text}]")
 
 
@@ -355,8 +358,7 @@ def _emit_launch(
     grid, block = ([materialize(n, Int32.info, trace) for n in dimensions] for dimensions in (shape.grid, shape.block))
     cluster = [materialize(n, Int32.info, trace) for n in options.cluster] if options.cluster != (1, 1, 1) else []
     size = materialize(launch_bytes(trace, kernel, options.smem), Int32.info, trace)
-    if kernel.size_argument is not None:
-        values = [*values, size]
+    values = [*values, *(asked.compute(size) for asked in kernel.host_values.values())]
     stream = launch_stream(options.stream, trace)
     recorded = [number for event in options.events.values() for number in event_numbers(event, trace)]
     operands, attributes = launch_parts(

@@ -101,8 +101,8 @@ def _may_call(frame: FrameType) -> bool:
     given = frame.f_locals
     if not isinstance(given.get("function"), BuiltinFunctionType | MethodDescriptorType):
         return True
-    handed = (*given.get("args", ()), *given.get("kwargs", {}).values())
-    return any(callable(value) or hasattr(type(value), "__next__") for value in handed)
+    passed = (*given.get("args", ()), *given.get("kwargs", {}).values())
+    return any(callable(value) or hasattr(type(value), "__next__") for value in passed)
 
 
 _CALLING = ("opaque_call", "_watched")

@@ -111,6 +111,11 @@ class Region:
         self.begun: list[tuple[Any, str, Span | None]] = []
         """Attributes that objects from outside got in the region, and where: they end with it."""
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether its values may be used where the thread is tracing."""
+        return (self.open or self.trace.looks_back) and self.trace is in_progress()
+
     def encloses(self, other: Region | None) -> bool:
         """Whether `other` lies in this region, or is it."""
         while other is not None and other is not self:
@@ -147,6 +152,18 @@ class SharedPart:
         return f"number {(offset - self.offset) // size} in {self.what}{line}"
 
 
+@dataclass(frozen=True, slots=True)
+class HostValue:
+    """What the body of a kernel asks of the host while it is traced: a further argument."""
+
+    argument: Any
+    """Where the kernel receives it."""
+    compute: Callable[[Any], Any]
+    """Called in front of each launch, with the bytes of shared memory that it provides (i32)."""
+    mark: str = ""
+    """An attribute of the argument."""
+
+
 @dataclass(slots=True)
 class KernelBody:
     """A kernel while its body is traced. Its shared memory is laid out in the order in which the body asks."""
@@ -169,8 +186,8 @@ class KernelBody:
     """Barriers of the block that the language keeps for itself, counted from the last."""
     pipelines: int = 0
     """Pipelines that the body has made."""
-    size_argument: Any = None
-    """Where the launch passes how much shared memory there is, if the body asks."""
+    host_values: dict[object, HostValue] = field(default_factory=dict)
+    """What the body asks of the host, by what it is, in the order of the arguments."""
 
     @property
     def shared_bytes(self) -> int:
@@ -255,6 +272,8 @@ class Trace:
         """The first block of the function being traced (the host's or a kernel's): what it allocates goes there."""
         self.kernel: KernelBody | None = None
         """The kernel whose body is being traced; None in host code."""
+        self.looks_back = False
+        """Whether values of regions that have been left may be looked at."""
         self.unlaunched: list[tuple[str, Span | None]] = []
         """Kernel calls that wait for their `.launch(...)`: the kernel's name and the place of the call."""
         self.tables: defaultdict[str, dict[Any, Any]] = defaultdict(dict)
@@ -377,15 +396,13 @@ class Trace:
             self.with_left_behind[id(owner)] = owner
 
     @contextmanager
-    def readable(self, regions: Sequence[Region]) -> Iterator[None]:
-        """Look at the values of regions that have been left, to see how they meet."""
-        for region in regions:
-            region.open = True
+    def looking_back(self) -> Iterator[None]:
+        """Look at the values of regions that have been left, to see how they meet, or what they are made of."""
+        outer, self.looks_back = self.looks_back, True
         try:
             yield
         finally:
-            for region in regions:
-                region.open = False
+            self.looks_back = outer
 
     @contextmanager
     def resumed(self, region: Region) -> Iterator[Region]:

@@ -30,8 +30,9 @@ def is_user_function(function: object) -> bool:
 
 
 def is_own(thing: object) -> bool:
-    """Whether a function or class is the framework's."""
-    module = getattr(thing, "__module__", None)
+    """Whether a function or class is the framework's; a function by its globals, as `functools.wraps` gives the name of
+    its module away: the framework wraps methods of the user's, and users wrap functions of the framework."""
+    module = thing.__globals__.get("__name__") if type(thing) is FunctionType else getattr(thing, "__module__", None)
     return isinstance(module, str) and module.partition(".")[0] in _OWN
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import difflib
 import sys
 from collections.abc import Iterator, Sequence
 from types import GenericAlias, UnionType
@@ -21,10 +22,11 @@ from typing import (
 )
 from weakref import WeakKeyDictionary
 
+from triptych.metastage.trace.checks import warn_here
 from triptych.metastage.trace.errors import StaticRequiredError
 from triptych.metastage.trace.trace import active, place
 from triptych.metastage.values.aggregates import describe
-from triptych.metastage.values.numeric import trace_of
+from triptych.metastage.values.numeric import is_number_class, trace_of
 from triptych.metastage.values.scalars import Boolean, Numeric, as_number
 
 
@@ -133,11 +135,15 @@ def dynamic_expr(value: object) -> Any:
     return value
 
 
+_HINTS = ("unroll", "unroll_full", "prefetch_stages", "vectorize")
+
+
 class Range:
     """`range(start, stop, step)` as a loop at run time, with hints for the compiler; bounds may be run-time values.
 
     `unroll=n` writes n iterations in a row (1: none), `unroll_full=True` runs the loop while tracing, so that no loop
     is left. `prefetch_stages` is accepted and changes nothing: copies ahead of their use are written with a pipeline.
+    So does a hint of another name, with a warning.
     """
 
     __slots__ = ("hints", "is_backward", "start", "step", "stop", "unroll_full")
@@ -149,7 +155,12 @@ class Range:
         unroll_full: bool = False,
         prefetch_stages: int = 0,
         vectorize: bool = False,
+        **unknown: object,
     ) -> None:
+        for name in unknown:
+            likely = difflib.get_close_matches(name, _HINTS, 1)
+            meant = f"; did you mean `{likely[0]}`?" if likely else ""
+            warn_here(f"a loop has no hint `{name}`: it changes nothing{meant}")
         if not 1 <= len(bounds) <= 3:
             raise TypeError(f"range expected 1 to 3 arguments, got {len(bounds)}")
         bounds = tuple(map(as_number, bounds))
@@ -235,8 +246,7 @@ def _meaning(annotation: object) -> Any:
         return Constexpr
     if keeps_integers(annotation):
         return STATIC_INTEGERS
-    is_number_type = isinstance(annotation, type) and issubclass(annotation, Numeric)
-    return annotation if is_number_type or is_annotation_of_parts(annotation) else None
+    return annotation if is_number_class(annotation) or is_annotation_of_parts(annotation) else None
 
 
 def _of_items(annotation: GenericAlias, count: int) -> list[Any]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from triptych.ir.handles import Value
+from triptych.ir.types import type_text
 from triptych.metastage.trace.errors import LiteralRangeError, OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.promotion import TYPES, TypeInfo, wider
@@ -161,6 +162,32 @@ def constant(trace: Trace, value: bool | int | float, info: TypeInfo) -> Value:
     else:
         attribute = builder.integer(info.mlir, int(value))
     return trace.value("arith.constant", (), info.mlir, {"value": attribute})
+
+
+_SIGNLESS = {info.mlir: info for info in TYPES.values() if info.kind != "uint"}
+"""What MLIR's types are by themselves; of an integer of more than a bit, its sign is not known."""
+
+
+def from_builder(trace: Trace, value: Value, info: TypeInfo) -> Value:
+    """What a builder call or `ir_value()` has given, as a value of a type: an integer keeps its bits, or the lower ones
+    of them. What depends on its sign, which MLIR's integers do not have, is refused."""
+    text = type_text(value.type)
+    if text == info.mlir:
+        return value
+    source = _SIGNLESS.get(text)
+    if source is not None:
+        narrows = info.is_integer and source.width > info.width
+        if source.kind != "int" or info.kind == "bool" or narrows:
+            return convert(trace, value, source, info)
+    raise OperandTypeError(
+        f"a value of type {text} is no {info.name}",
+        span=place(),
+        found=f"an MLIR value of type {text}",
+        expected=f"one of type {info.mlir}",
+        instead=f"Int{source.width}(value) or Uint{source.width}(value) first: MLIR's integers have no sign"
+        if source is not None
+        else "a builder call that gives a number",
+    )
 
 
 def convert(trace: Trace, value: Value, source: TypeInfo, target: TypeInfo, *, saturate: bool = False) -> Value:

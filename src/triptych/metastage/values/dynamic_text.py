@@ -8,12 +8,23 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from triptych.metastage.trace.errors import StaticRequiredError
+from triptych.support.errors import TriptychError
 
 
-class DynamicText:
+class Refused:
+    """A value that a program may hold; what it may not do with it, as to return it, raises `refusal`."""
+
+    __slots__ = ()
+
+    refusal: TriptychError
+
+
+class DynamicText(Refused):
     """A text that shows a run-time value. It can be shown and joined to others; any other use is `refusal`."""
 
     __slots__ = ("_text", "refusal")
+
+    refusal: StaticRequiredError
 
     def __init__(self, text: str, refusal: StaticRequiredError) -> None:
         self._text = text

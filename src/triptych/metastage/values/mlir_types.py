@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from triptych.ir.handles import Type
 from triptych.metastage.trace.trace import active, place
@@ -40,3 +40,16 @@ class MlirTypeOf:
         except MlirTypeError as error:
             error.__traceback__ = None  # the frame of this method is none of the program's
             raise
+
+
+class ArgumentPart:
+    """Numbers in the protocol of public programs: an argument of theirs that holds one passes it."""
+
+    __slots__ = ()
+    mlir_type: ClassVar[MlirTypeOf]
+
+    def __c_pointers__(self) -> list[Self]:
+        return [self]
+
+    def __get_mlir_types__(self) -> list[Any]:
+        return [type(self).mlir_type]

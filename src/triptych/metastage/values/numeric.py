@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeGuard, Typ
 from triptych.diagnostics.likely_mistakes import NUMBERS
 from triptych.hooks import COMPARISONS as COMPARE_PYTHON
 from triptych.ir.handles import Value
+from triptych.ir.types import is_value
 from triptych.metastage.trace.errors import LeakedValueError, OperandTypeError, StaticRequiredError
 from triptych.metastage.trace.trace import Region, Trace, active, in_progress, place
 from triptych.metastage.values import arithmetic, conversion, promotion
 from triptych.metastage.values.arithmetic import known_divisor
-from triptych.metastage.values.mlir_types import MlirTypeOf, NumericType
+from triptych.metastage.values.mlir_types import ArgumentPart, MlirTypeOf, NumericType
 from triptych.metastage.values.operators import ForeignOperand, Operators
 from triptych.metastage.values.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 
@@ -29,7 +30,7 @@ NUMERIC_CLASSES: dict[str, type[Numeric]] = {}
 """Every numeric class by name, filled by `scalars`."""
 
 
-class Numeric(ForeignOperand, Operators, metaclass=NumericType):
+class Numeric(ForeignOperand, ArgumentPart, Operators, metaclass=NumericType):
     """A number of a fixed type. `Int32(3)` is a run-time value inside a traced function, a typed constant outside."""
 
     __slots__ = ("_region", "_value")
@@ -55,6 +56,9 @@ class Numeric(ForeignOperand, Operators, metaclass=NumericType):
         if isinstance(value, Numeric):
             value = value.to(type(self))
             self._value, self._region = value._value, value._region
+            return
+        if trace is not None and is_value(value):
+            self._value, self._region = conversion.from_builder(trace, value, self.info), trace.region
             return
         if not isinstance(value, bool | int | float):
             raise OperandTypeError(
@@ -113,7 +117,7 @@ class Numeric(ForeignOperand, Operators, metaclass=NumericType):
             if trace is None:
                 raise LeakedValueError("a typed constant has no MLIR value outside a traced function", span=place())
             return conversion.constant(trace, self._value, self.info)
-        if not region.open or region.trace is not in_progress():
+        if not region.is_readable:
             raise leaked(self, region)
         value: Value = self._value
         return value
@@ -270,10 +274,15 @@ def leaked(value: object, region: Region) -> LeakedValueError:
     )
 
 
+def is_number_class(dtype: object) -> TypeGuard[type[Numeric]]:
+    """Whether it is the class of a type of numbers; `Numeric`, which all of them are, says no type."""
+    return isinstance(dtype, type) and issubclass(dtype, Numeric) and dtype is not Numeric
+
+
 def numeric_class(dtype: object) -> type[Numeric]:
     """The numeric class that `dtype` names: itself, or what Python's `bool`, `int` and `float` stand for."""
     if isinstance(dtype, type):
-        if issubclass(dtype, Numeric):
+        if is_number_class(dtype):
             return dtype
         if dtype in PYTHON_NUMBERS:
             return NUMERIC_CLASSES[PYTHON_NUMBERS[dtype]]

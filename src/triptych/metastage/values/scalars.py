@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import math
 from abc import ABC
+from typing import ClassVar
 
-from triptych.metastage.values.numeric import NUMERIC_CLASSES, Numeric, as_number, materialize, numeric_class
+from triptych.metastage.values.numeric import (
+    NUMERIC_CLASSES,
+    Numeric,
+    as_number,
+    is_number_class,
+    materialize,
+    numeric_class,
+)
 from triptych.metastage.values.promotion import TYPES
 from triptych.support.float_formats import FLOAT_FORMATS
 
-__all__ = ["NUMERIC_CLASSES", "Numeric", "as_number", "dtype_named", "materialize", "numeric_class"]
+__all__ = [
+    "NUMERIC_CLASSES",
+    "Numeric",
+    "as_number",
+    "dtype_named",
+    "is_number_class",
+    "materialize",
+    "numeric_class",
+]
 
 
 class Boolean(Numeric):
@@ -165,9 +181,13 @@ class Float4E2M1FN(Numeric):
 class Integer(ABC):  # noqa: B024 - the numeric classes are registered, they inherit nothing
     """Any integer type, for annotations and `isinstance`."""
 
+    zero: ClassVar[int] = 0
+
 
 class Float(ABC):  # noqa: B024
     """Any floating-point type, for annotations and `isinstance`."""
+
+    zero: ClassVar[float] = 0.0
 
 
 NUMERIC_CLASSES.update({cls.__name__: cls for cls in Numeric.__subclasses__()})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple  # noqa: UP035 - 
 import pytest
 
 import triptych as tt
+from triptych.support.errors import TriptychWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,3 +116,19 @@ def test_a_constexpr_field_of_a_run_time_argument_is_refused() -> None:
 
     with pytest.raises(TypeError, match=r"`a.mode` is declared Constexpr"):
         f(WithStaticField(1, 2))
+
+
+def test_a_hint_that_no_loop_has_changes_nothing() -> None:
+    @tt.jit
+    def total(n: tt.Int32) -> Any:
+        found = tt.Int32(0)
+        for i in tt.range(n, unfoll_full=True):  # type: ignore[call-arg,unused-ignore]
+            found += i
+        return found
+
+    with pytest.warns(TriptychWarning, match="no hint `unfoll_full`: .*; did you mean `unroll_full`"):
+        assert total(5) == 10
+
+
+def test_zeros_of_kinds_of_numbers() -> None:
+    assert (tt.Float.zero, tt.Integer.zero, tt.Float16.zero, tt.Int8.zero) == (0.0, 0, 0.0, 0)
