@@ -15,7 +15,7 @@ import importlib
 import importlib.util
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +70,12 @@ def timed(name: str, given: argparse.Namespace) -> None:
     cute.compile = recorded
     try:
         types = [getattr(cutlass, one) if hasattr(cutlass, str(one)) else one for one in options]
-        _module(given.folder / program).run((given.size, given.size, given.size, 1), *types)
+        module_of(given.folder / program).run((given.size, given.size, given.size, 1), *types)
     finally:
         cute.compile = compile_
 
 
-def _module(path: Path) -> Any:
+def module_of(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -89,15 +89,21 @@ def beside_blas(call: Callable[[], object], size: int, rounds: int) -> str:
     x, y = (generator.random((size, size), np.float32) for _ in range(2))
     out = np.empty_like(x)
     pairs = [(seconds(call), seconds(lambda: np.matmul(x, y, out=out))) for _ in range(rounds)]
-    work, parts = 2 * size**3 / 1e9, []
+    work = 2 * size**3 / 1e9
+    return both_clocks(pairs, lambda mine, theirs: f"kernel {work / mine:.1f} GFLOP/s, NumPy {work / theirs:.1f}")
+
+
+def both_clocks(
+    pairs: Sequence[tuple[tuple[float, float], tuple[float, float]]], show: Callable[[float, float], str]
+) -> str:
+    """What the best times of two calls in turns are, and their ratio by best and by median; of the wall's clock and of
+    the processor's."""
+    parts = []
     for clock, name in enumerate(("wall", "CPU")):
         times = [(own[clock], other[clock]) for own, other in pairs]
         mine, theirs = (min(column) for column in zip(*times, strict=True))
         median = statistics.median(other / own for own, other in times)
-        parts.append(
-            f"{name}: kernel {work / mine:.1f} GFLOP/s, NumPy {work / theirs:.1f}, {theirs / mine:.2f} by best, "
-            f"{median:.2f} median"
-        )
+        parts.append(f"{name}: {show(mine, theirs)}, {theirs / mine:.2f} by best, {median:.2f} median")
     return "; ".join(parts)
 
 

@@ -137,19 +137,19 @@ def test_public_name_is_here_or_its_tier_is_reported() -> None:
 def test_missing_attribute_is_an_error_at_its_line() -> None:
     cute = importlib.import_module("cutlass.cute")
     with pytest.raises(NotHereYetError) as raised:
-        _ = cute.arch.prefetch
+        _ = cute.arch.sext_unpacked_i4_i8_intrinsic
     assert raised.value.span is not None
     assert raised.value.span.file == __file__
     assert "tier T5" in raised.value.title
-    assert not hasattr(cute.arch, "prefetch")
-    assert getattr(cute.arch, "prefetch", 3) == 3
+    assert not hasattr(cute.arch, "sext_unpacked_i4_i8_intrinsic")
+    assert getattr(cute.arch, "sext_unpacked_i4_i8_intrinsic", 3) == 3
 
 
 @pytest.mark.usefixtures("active")
 @pytest.mark.parametrize(
     "statement",
     [
-        "from cutlass.cute.arch import prefetch",
+        "from cutlass.cute.arch import sext_unpacked_i4_i8_intrinsic",
         "from cutlass.cute import jit, TiledMmaOfTomorrow",
         "import cutlass.jax",
         "from cutlass.cute.experimental import jit",

@@ -144,13 +144,17 @@ def threads_of(
     test: tt.Constexpr[Litmus],
     order: tt.Constexpr[str],
     lanes: tt.Constexpr[int],
+    rank: tt.Int32,
+    scope: tt.Constexpr[MemoryScope],
 ) -> None:
-    """Each block is one thread of the test; each of its lanes runs the test at places of its own."""
+    """Each block is one thread of the test; each of its lanes runs the test at places of its own. A rank has one block,
+    the thread of its number."""
     block, _, _ = cute.arch.block_idx()
+    block += rank
     lane, _, _ = cute.arch.thread_idx()
     loads, stores = ORDERS[order]
     load, store = (
-        cute.make_copy_atom(op, tt.Int32, num_bits_per_copy=32, memory_order=chosen, memory_scope=MemoryScope.GPU)
+        cute.make_copy_atom(op, tt.Int32, num_bits_per_copy=32, memory_order=chosen, memory_scope=scope)
         for op, chosen in ((CopyG2ROp(), loads), (CopyR2GOp(), stores))
     )
     first = 0
@@ -224,8 +228,12 @@ def launched(
     test: tt.Constexpr[Litmus],
     order: tt.Constexpr[str],
     lanes: tt.Constexpr[int],
+    rank: tt.Int32,
+    blocks: tt.Constexpr[int],
+    scope: tt.Constexpr[MemoryScope],
 ) -> None:
-    threads_of(memory, results, places, delays, arrived, test, order, lanes).launch(grid=len(test.threads), block=lanes)
+    given = memory, results, places, delays, arrived
+    threads_of(*given, test, order, lanes, rank, scope).launch(grid=blocks, block=lanes)
 
 
 def run(test: Litmus, order: str, launches: int, lanes: int = 1, seed: int = 0) -> Iterator[Counter[Outcome]]:
@@ -241,12 +249,12 @@ def run(test: Litmus, order: str, launches: int, lanes: int = 1, seed: int = 0) 
             places = random.permutation(INSTANCES).astype(np.int32)
             delays = random.integers(0, LONGEST, len(test.threads) * INSTANCES, np.int32)
             given = memory, results, places, delays, arrived
-            call = call or tt.compile(launched, *given, test, order, lanes)
-            call(*given)
-            yield _outcomes(test, results, memory.reshape(test.locations, INSTANCES, LINE)[:, :, 0])
+            call = call or tt.compile(launched, *given, test, order, lanes, 0, len(test.threads), MemoryScope.GPU)
+            call(*given, 0)
+            yield outcomes_of(test, results, memory.reshape(test.locations, INSTANCES, LINE)[:, :, 0])
 
 
-def _outcomes(test: Litmus, results: Any, final: Any) -> Counter[Outcome]:
+def outcomes_of(test: Litmus, results: Any, final: Any) -> Counter[Outcome]:
     """How often each outcome was seen: an outcome is a number whose digits are what was read."""
     parts = [*results[: test.loads], *(final if test.observes_memory else ())]
     base = tuple([VALUES] * len(parts))

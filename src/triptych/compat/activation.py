@@ -45,6 +45,8 @@ _PUBLIC = {home: public for public, home in reversed(HOMES.items())}
 class AliasedModule(ModuleType):
     """A module that has a public name; where it lacks an attribute, the table of public names is asked."""
 
+    __path__ = []  # noqa: RUF012 - a public package may be one module here: what is imported of it, the finder knows
+
     def __getattr__(self, name: str) -> Any:
         try:
             return _absent(self, name, sys._getframe(1))
@@ -204,7 +206,13 @@ def _refusal(name: str) -> ImportError:
     return not_here(name, tier, NotImportableYetError)
 
 
-_PARTS = ("triptych.compat.torch_on_cpu", "triptych.compat.cuda_bindings", "triptych.compat.exported_layouts")
+_PARTS = (
+    "triptych.compat.torch_on_cpu",
+    "triptych.compat.cuda_bindings",
+    "triptych.compat.several_gpus",
+    "triptych.compat.exported_layouts",
+    "triptych.compat.absent_packages",
+)
 """What else is other while programs for GPUs run here: each has `install`, which gives what undoes it."""
 
 _IMPORT = re.compile(rf"^\s*(from\s+|import\s+([\w.]+(\s+as\s+\w+)?\s*,\s*)*){ROOT}\b", re.MULTILINE)

@@ -1,14 +1,16 @@
-"""CUDA status codes: a call of the bindings is taken apart, its status checked, its result returned."""
+"""CUDA status codes: a call of the bindings is taken apart, its status checked, its result returned; and how a cubin is
+loaded, which programs replace to see it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
-from triptych.compat.errors import CudaStatusError
+from triptych.compat.errors import CudaCallError, CudaStatusError
 from triptych.cute.tracing.eager import eager
 from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
 
-__all__ = ["DSLCudaRuntimeError", "checkCudaErrors"]
+__all__ = ["DSLCudaRuntimeError", "checkCudaErrors", "load_cubin_module_data"]
 
 
 def __dir__() -> list[str]:
@@ -27,3 +29,14 @@ def checkCudaErrors(result: tuple[Any, ...]) -> Any:
             error_code=int(status),
         )
     return tuple(results) if len(results) > 1 else results[0] if results else None
+
+
+@eager
+def load_cubin_module_data(cubin_data: bytes) -> NoReturn:
+    """Programs put a function here that writes a cubin to a file; Triptych loads its own cubins below this."""
+    raise CudaCallError(
+        "a program loads a cubin itself",
+        found=f"a call of `load_cubin_module_data` with {len(cubin_data)} bytes",
+        expected="`cute.compile`, which loads what it has compiled",
+        instead="`compiled.__cubin__`, the bytes that were loaded",
+    )

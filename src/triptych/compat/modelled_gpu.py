@@ -67,12 +67,14 @@ class ModelledGpu:
 _MULTIPROCESSORS = {80: (2048, 164), 90: (2048, 228), 100: (2048, 228), 103: (2048, 228)}
 _SMALL = (1536, 100)
 """Threads and kilobytes of shared memory, by generation, and of all others."""
-_USUAL = "b200"
+_NEWEST = "b200"
+"""The newest whose public programs run here."""
 
 
 def modelled_gpu() -> ModelledGpu:
-    """The one that the setting names: "h100", or "h100:8" for one with 8 multiprocessors."""
-    name, _, count = (config().gpu or _USUAL).lower().partition(":")
+    """The one that the setting names: "h100", or "h100:8" for one with 8 multiprocessors; without it one that runs
+    what is compiled for, or the newest."""
+    name, _, count = (config().gpu or _of_target(config().target)).lower().partition(":")
     product = PRODUCTS[name]
     threads, shared = _MULTIPROCESSORS.get(product.generation, _SMALL)
     return ModelledGpu(
@@ -86,14 +88,24 @@ def modelled_gpu() -> ModelledGpu:
     )
 
 
+def _of_target(target: str) -> str:
+    """The first GPU of the architecture of a target, `nvptx:sm_90a`."""
+    _, _, architecture = target.partition(":sm_")
+    generation = architecture.rstrip("af")
+    found = (name for name, product in PRODUCTS.items() if str(product.generation) == generation)
+    return next(found, _NEWEST)
+
+
 def check_device_number(number: int) -> int:
-    """There is one GPU, number 0."""
-    if number != 0:
+    """The number of one of the GPUs that there are."""
+    count = config().gpus
+    if not 0 <= number < count:
+        many = f"GPU 0 to {count - 1}: {count} GPUs are modelled"
         raise ModelledGpuError(
             f"there is no GPU number {number}",
             found=f"GPU {number}",
-            expected="GPU 0: one GPU is modelled",
-            instead="0, or a machine with several GPUs",
+            expected=many if count > 1 else "GPU 0: one GPU is modelled",
+            instead=f"`triptych run --gpus {max(number, 1) + 1} SCRIPT`, or another number",
         )
     return number
 
@@ -112,14 +124,17 @@ class HardwareInfo:
     def get_max_active_clusters(self, cluster_size: int, stream: object = None) -> int:
         """How many clusters of so many blocks run at the same time, a block on each multiprocessor. On the CPU there
         are so many of those that the largest clusters have one for each thread of the pool, unless the setting says
-        how many there are: programs have memory for as many blocks as clusters of one would be.
+        how many there are: programs have memory for as many blocks as clusters of one would be. Each of several GPUs
+        has one for each thread: blocks that wait for other ranks have all begun.
         """
         most = modelled_gpu().active_clusters(cluster_size)
         settings = config()
         if ":" in settings.gpu or settings.target not in ("", "cpu"):
             return most
-        blocks = (settings.threads or processors()) * MOST_BLOCKS_OF_A_CLUSTER
-        return min(most, blocks // cluster_size)
+        threads = settings.threads or processors()
+        if settings.gpus > 1:
+            return min(most, threads)
+        return min(most, threads * MOST_BLOCKS_OF_A_CLUSTER // cluster_size)
 
     @eager
     def get_device_multiprocessor_count(self) -> int:

@@ -70,7 +70,7 @@ _NAMES: dict[str, dict[str, str]] = {
         """,
         "cutlass._mlir.dialects.llvm": "AsmDialect inline_asm",
         "cutlass._mlir.dialects.vector": "bitcast",
-        "cutlass.base_dsl.runtime.cuda": "checkCudaErrors",
+        "cutlass.base_dsl.runtime.cuda": "checkCudaErrors load_cubin_module_data",
         "cutlass.cuda": "default_stream initialize_cuda_context stream_sync",
         "cutlass.cute": """
             GenerateLineInfo Int KeepCUBIN KeepPTX Layout SymInt TiledCopy all_ autovec_copy ceil_div copy
@@ -333,12 +333,27 @@ def tier_of_module(module: str) -> str | None:
 @cache
 def tier_of(name: str) -> str | None:
     """The tier of a public name, also of a module, and of a name under another module than the one that has it."""
-    exact = public_names().get(name) or tier_of_module(name)
+    exact = public_names().get(name) or tier_of_module(name) or _tier_by_spelling(name)
     module, _, word = name.rpartition(".")
     around = {tier for other, tier in public_names().items() if other.startswith(f"{module}.")}
     if exact is None and len(around) == 1:  # as everything of `tcgen05`, whatever it is called
         return around.pop()
     return exact or _by_last_word().get(word)
+
+
+_SPELLINGS = {
+    "T5": "tcgen05 tmem umma ctagroup sm100 sm103 blackwell clc",
+    "T4": "sm120 mxf4 mxf8",
+    "T3b": "wgmma warpgroup sm90 hopper",
+    "T3a": "mbarrier tma cluster bulk",
+}
+"""Words in names of instructions that no public example uses, which tell the first machine that has them."""
+
+
+def _tier_by_spelling(name: str) -> str | None:
+    """By the name itself before the module that has it: `nvvm` has the instructions of every machine."""
+    last = name.rpartition(".")[2].lower()
+    return next((tier for tier, words in _SPELLINGS.items() if any(word in last for word in words.split())), None)
 
 
 @cache
@@ -363,42 +378,62 @@ HOMES = {
     "cutlass._mlir._mlir_libs._cutlass_ir._mlir": "triptych.compat.mlir_builders",
     "cutlass._mlir._mlir_libs._cutlass_ir._mlir.ir": "triptych.compat.mlir_builders.ir",
     "cutlass._mlir.dialects": "triptych.compat.mlir_builders.dialects",
+    "cutlass._mlir.dialects.arith": "triptych.compat.mlir_builders.dialects.arith",
+    "cutlass._mlir.dialects.cute": "triptych.compat.mlir_builders.dialects.cute",
     "cutlass._mlir.dialects.cute_nvgpu": "triptych.compat.mlir_builders.dialects.cute_nvgpu",
     "cutlass._mlir.dialects.llvm": "triptych.compat.mlir_builders.dialects.llvm",
     "cutlass._mlir.dialects.math": "triptych.compat.mlir_builders.dialects.math",
     "cutlass._mlir.dialects.nvvm": "triptych.compat.mlir_builders.dialects.nvvm",
     "cutlass._mlir.dialects.vector": "triptych.compat.mlir_builders.dialects.vector",
+    "cutlass._mlir.extras": "triptych.compat.mlir_builders",
+    "cutlass._mlir.extras.types": "triptych.compat.mlir_builders.types",
     "cutlass._mlir.ir": "triptych.compat.mlir_builders.ir",
+    "cutlass._mlir_helpers.arith": "triptych.compat.mlir_builders.bit_casts",
+    "cutlass.base_dsl": "triptych.compat.base_dsl",
     "cutlass.base_dsl.arch": "triptych.cute.arch.architectures",
+    "cutlass.base_dsl.ast_preprocessor": "triptych.prestage.preprocessing",
+    "cutlass.base_dsl.dsl": "triptych.compat.base_dsl",
+    "cutlass.base_dsl.enums": "triptych.cute.arch.architectures",
     "cutlass.base_dsl.runtime.cuda": "triptych.compat.cuda_checks",
-    "cutlass.base_dsl.typing": "triptych.cute.typing",
+    "cutlass.base_dsl.tvm_ffi_builder": "triptych.compat.base_dsl.tvm_ffi_specs",
+    "cutlass.base_dsl.typing": "triptych.compat.base_dsl.typing",
     "cutlass.cuda": "triptych.cuda",
     "cutlass.cute": "triptych.cute",
+    "cutlass.cute._tvm_ffi_args_spec_converter": "triptych.compat.base_dsl.tvm_ffi_specs",
     "cutlass.cute.arch": "triptych.cute.arch",
     "cutlass.cute.arch.nvvm_wrappers": "triptych.cute.arch",
     "cutlass.cute.arch.smem": "triptych.cute.arch",
+    "cutlass.cute.atom": "triptych.cute",
     "cutlass.cute.core": "triptych.cute",
     "cutlass.cute.experimental.iket": "triptych.compat.utils.iket",
     "cutlass.cute.math": "triptych.cute.math",
+    "cutlass._mlir_helpers.math": "triptych.cute.math",
     "cutlass.cute.nvgpu": "triptych.cute.nvgpu",
     "cutlass.cute.nvgpu.common": "triptych.cute.nvgpu",
     "cutlass.cute.nvgpu.cpasync": "triptych.cute.nvgpu.cpasync",
+    "cutlass.cute.nvgpu.cpasync.copy": "triptych.cute.nvgpu.cpasync",
+    "cutlass.cute.nvgpu.cpasync.helpers": "triptych.cute.nvgpu.cpasync",
     "cutlass.cute.nvgpu.warp": "triptych.cute.nvgpu.warp",
     "cutlass.cute.nvgpu.warp.mma": "triptych.cute.nvgpu.warp",
     "cutlass.cute.nvgpu.tcgen05": "triptych.cute.nvgpu.tcgen05",
+    "cutlass.cute.nvgpu.tcgen05.mma": "triptych.cute.nvgpu.tcgen05",
     "cutlass.cute.nvgpu.warpgroup": "triptych.cute.nvgpu.warpgroup",
     "cutlass.cute.runtime": "triptych.cute.runtime",
     "cutlass.cute.tensor": "triptych.cute",
     "cutlass.cute.testing": "triptych.cute.testing",
     "cutlass.cute.typing": "triptych.cute.typing",
     "cutlass.cutlass_dsl": "triptych.cutlass_dsl",
+    "cutlass.experimental.primitives": "triptych.compat.primitives",
     "cutlass.pipeline": "triptych.pipeline",
+    "cutlass.pipeline.helpers": "triptych.pipeline",
+    "cutlass.pipeline.sm90": "triptych.pipeline",
     "cutlass.testing": "triptych.testing",
     "cutlass.torch": "triptych.torch",
     "cutlass.utils": "triptych.utils",
     "cutlass.utils.blackwell_helpers": "triptych.utils.blackwell_helpers",
     "cutlass.utils.blockscaled_layout": "triptych.utils.blockscaled_layout",
     "cutlass.utils.distributed": "triptych.compat.utils.distributed",
+    "cutlass.utils.dynamic_persistent_tile_scheduler": "triptych.utils",
     "cutlass.utils.gemm": "triptych.utils.gemm",
     "cutlass.utils.gemm.sm100": "triptych.utils.gemm.sm100",
     "cutlass.utils.hardware_info": "triptych.utils",
@@ -407,16 +442,18 @@ HOMES = {
     "cutlass.utils.mixed_input_helpers": "triptych.utils.mixed_input_helpers",
     "cutlass.utils.sm100": "triptych.utils.blackwell_helpers",
     "cutlass.utils.sm90": "triptych.utils.hopper_helpers",
+    "cutlass.utils.smem_allocator": "triptych.utils",
     "cutlass.utils.static_persistent_tile_scheduler": "triptych.utils",
     "cutlass.utils.tensor_helpers": "triptych.utils.tensor_helpers",
+    "cutlass.utils.tensormap_manager": "triptych.utils",
 }
 
 NOT_HERE_YET = frozenset(
     {
-        "cutlass._mlir.dialects.cute",
-        "cutlass.base_dsl",
+        "cutlass._mlir_helpers",
         "cutlass.base_dsl.runtime",
         "cutlass.cute.experimental",
+        "cutlass.experimental",
     }
 )
 

@@ -10,9 +10,10 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
+from triptych.support.config import config
 from triptych.support.forking import import_late
 
 __all__ = ["install"]
@@ -41,7 +42,7 @@ def _put_in() -> Callable[[], None]:
         return lambda: None
     real = import_late(f"{__name__}.handles").REAL
     modules = {name: import_late(f"{__name__}.{name}") for name in _MODULES}
-    if is_installed:  # what else is in the package stays: `cuda.core` is built on it
+    if is_installed:  # what else is in the package stays: others are built on it
         real.update({name: import_late(name) for name in map("cuda.bindings.{}".format, _MODULES)})
     there = _loaded()
     package = there.get("cuda.bindings") or _package("cuda.bindings")
@@ -53,7 +54,11 @@ def _put_in() -> Callable[[], None]:
         setattr(package, name, module)
         sys.modules[f"cuda.bindings.{name}"] = module
 
+    _put_in_core(root)
+    put_back = _put_in_pathfinder(root)
+
     def undo() -> None:
+        put_back()
         real.clear()
         for name in _loaded():
             del sys.modules[name]
@@ -63,6 +68,28 @@ def _put_in() -> Callable[[], None]:
                 setattr(package, name, module)
 
     return undo
+
+
+def _put_in_core(package: ModuleType) -> None:
+    """`cuda.core`, also where it is installed: its compiled parts need a driver."""
+    stand_in, core = import_late(f"{__name__}.device_objects"), f"{_CUDA}.core"
+    sys.modules |= {core: stand_in, f"{core}.experimental": stand_in}
+    vars(package)["core"] = vars(stand_in)["experimental"] = stand_in
+
+
+def _put_in_pathfinder(package: ModuleType) -> Callable[[], None]:
+    """The installed `cuda.pathfinder` stays, and finds the libraries with a stand-in too; gives what undoes it."""
+    stand_in = import_late(f"{__name__}.pathfinder")
+    name = f"{_CUDA}.pathfinder"
+    if name not in sys.modules and PathFinder.find_spec(name, package.__path__) is None:
+        sys.modules[name] = vars(package)["pathfinder"] = stand_in
+        return _nothing
+    if config().gpus == 1:
+        return _nothing  # it takes long to import, and nothing has a stand-in
+    installed = vars(import_late(name))
+    load = installed["load_nvidia_dynamic_lib"]
+    installed["load_nvidia_dynamic_lib"] = stand_in.loads_stand_ins(load)
+    return lambda: installed.update(load_nvidia_dynamic_lib=load)
 
 
 def _loaded() -> dict[str, ModuleType]:
@@ -109,7 +136,11 @@ class _Finder(MetaPathFinder):
         sys.meta_path.remove(self)
         self._undo = _put_in()
         there = sys.modules.get(_CUDA)
-        return None if there is None else ModuleSpec(_CUDA, _Loaded(there), is_package=True)
+        if there is None:
+            return None
+        spec = ModuleSpec(_CUDA, _Loaded(there), is_package=True)
+        there.__spec__ = spec  # what the import system goes by where a finder has imported the module
+        return spec
 
     def undo(self) -> None:
         if self in sys.meta_path:

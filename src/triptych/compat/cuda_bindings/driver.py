@@ -20,6 +20,7 @@ from triptych.compat.cuda_bindings.handles import (
     refusing,
 )
 from triptych.compat.modelled_gpu import modelled_gpu
+from triptych.support.config import config
 
 __all__ = ["CUcontext", "CUdevice", "CUdeviceptr", "CUevent", "CUresult", "CUstream", "CUstream_flags"]
 
@@ -73,13 +74,14 @@ cuGetErrorString = cuGetErrorName
 
 
 def cuDeviceGetCount() -> Result:
-    """One GPU is modelled."""
-    return *_OK, 1
+    """As many GPUs as the setting `gpus` says."""
+    return *_OK, config().gpus
 
 
 def cuDeviceGet(ordinal: int) -> Result:
     """A GPU by its number."""
-    return (*_OK, CUdevice(0)) if ordinal == 0 else (CUresult.CUDA_ERROR_INVALID_DEVICE, None)
+    is_there = 0 <= ordinal < config().gpus
+    return (*_OK, CUdevice(ordinal)) if is_there else (CUresult.CUDA_ERROR_INVALID_DEVICE, None)
 
 
 def cuDeviceGetName(len: int, dev: object) -> Result:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from triptych.compat.mlir_builders.values import Value
 from triptych.cute.memory.vectors import vector_type
 from triptych.cute.tracing.device import tracing
 from triptych.ir.handles import Type as MlirType
-from triptych.ir.types import type_text
+from triptych.ir.types import is_vector, type_text
 
 __all__ = [
     "BF16Type",
@@ -59,8 +61,14 @@ class IntegerType:
 class VectorType:
     """Vectors of numbers."""
 
+    def __new__(cls, cast_from_type: MlirType) -> Any:
+        """The type itself, if it is one of vectors."""
+        if not is_vector(cast_from_type):
+            raise ValueError(f"{type_text(cast_from_type)} is no type of vectors")
+        return cast_from_type
+
     @staticmethod
-    def get(shape: list[int], element_type: MlirType) -> MlirType:
+    def get(shape: list[int], element_type: MlirType, *, loc: object = None) -> MlirType:
         """Of one dimension, as registers have them."""
         (count,) = shape
         return _type(vector_type(count, type_text(element_type)))

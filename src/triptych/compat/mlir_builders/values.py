@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from triptych.cute.tracing.device import tracing
 from triptych.hooks import DEAD, UNDEFINED, Get, Hooks, Names, Set, Thunk
 from triptych.ir import bindings
-from triptych.ir.handles import Type
+from triptych.ir.handles import Operation, Type
 from triptych.ir.handles import Value as Raw
 from triptych.ir.types import is_float, is_integer, type_text
 from triptych.metastage.trace.contexts import require_seen
 from triptych.metastage.trace.errors import BlockError, OperandTypeError
-from triptych.metastage.trace.trace import in_progress, place
+from triptych.metastage.trace.trace import place
 from triptych.metastage.values.coercion import declared_number
 from triptych.metastage.values.numeric import leaked
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, numeric_class
@@ -43,7 +43,7 @@ class Value:
     def ir_value(self) -> Raw:
         """The MLIR value."""
         region = self._region
-        if not region.open or region.trace is not in_progress():
+        if not region.is_readable:
             raise leaked(self, region)
         return self._value
 
@@ -77,12 +77,26 @@ def raw(value: object) -> Raw:
     return plain
 
 
+def class_of(kind: Type) -> type[Numeric] | None:
+    """The numbers that are of an MLIR type."""
+    return _NUMBERS.get(type_text(kind)) if is_integer(kind) or is_float(kind) else None
+
+
+def known_integer(value: object) -> int | None:
+    """The integer that a value is, if it is a constant."""
+    if isinstance(value, int):
+        return value
+    owner: Any = raw(value).owner  # an operation, or the block of an argument, which has no name
+    if getattr(owner, "name", "") != "arith.constant":
+        return None
+    number: int = owner.attributes["value"].value
+    return number
+
+
 def wrapped(value: Raw) -> Numeric | Value:
     """What a builder call gives the program."""
-    kind = value.type
-    if (is_integer(kind) or is_float(kind)) and type_text(kind) in _NUMBERS:
-        return _NUMBERS[type_text(kind)].of(value, tracing().region)
-    return Value(value)
+    number = class_of(value.type)
+    return Value(value) if number is None else number.of(value, tracing().region)
 
 
 __all__ = ["if_generate", "while_generate", "yield_out"]
@@ -117,16 +131,22 @@ def if_generate(
     return None if not results else results[0] if len(results) == 1 else results
 
 
-def while_generate(inputs: Sequence[Any], cond: Callable[..., Any], **_: object) -> AbstractContextManager[Any]:
+def while_generate(inputs: Sequence[Any], cond: Callable[..., Any], **_: object) -> Repeated:
     """A loop around the `with` block, which gets the values of a round and ends with `yield_out` of the next ones."""
-    return Repeated(_repeated(inputs, cond))
+    return Repeated(inputs, cond)
 
 
 class Repeated:
     """The block of a loop: nothing but what it yields goes from one round to the next, or leaves it."""
 
-    def __init__(self, region: AbstractContextManager[Any]) -> None:
-        self._region = region
+    def __init__(self, inputs: Sequence[Any], cond: Callable[..., Any]) -> None:
+        self._made: list[Operation] = []
+        self._region = _repeated(inputs, cond, self._made)
+
+    @property
+    def results(self) -> list[Any]:
+        """What the last round left, once the block has ended."""
+        return [wrapped(value) for made in self._made for value in made.results]
 
     def __enter__(self) -> Any:
         require_seen("while_generate(...)", sys._getframe(1))
@@ -144,18 +164,62 @@ class Repeated:
 
 
 @contextmanager
-def _repeated(inputs: Sequence[Any], cond: Callable[..., Any]) -> Iterator[tuple[Any, ...]]:
+def _repeated(inputs: Sequence[Any], cond: Callable[..., Any], loops: list[Operation]) -> Iterator[tuple[Any, ...]]:
     trace = tracing()
     first = [raw(value) for value in inputs]
     kinds = [value.type for value in first]
     made = trace.operation("scf.while", first, kinds, regions=2)
+    loops.append(made)
     head = trace.builder.append_block(made, 0, kinds, trace.location())
     with trace.inside(head, "loop"):
-        test = _number(cond(*map(wrapped, head.arguments)), Boolean)
+        test = _number(cond(*(_as_bits(wrapped(value)) for value in head.arguments)), Boolean)
         trace.operation("scf.condition", (test.ir_value(), *head.arguments))
     body = trace.builder.append_block(made, 1, kinds, trace.location())
     with trace.inside(body, "loop"):
         yield tuple(map(wrapped, body.arguments))
+
+
+def _as_bits(value: Numeric | Value) -> Any:
+    return _Signless(value) if isinstance(value, Numeric) and value.info.is_integer else value
+
+
+class _Signless:
+    """An integer of MLIR, which has no sign: `x == 0x80008000` compares 32 bits. All else is asked of the number."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, number: Numeric) -> None:
+        self._number = number
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._number, name)
+
+    def __eq__(self, other: object) -> Any:
+        return self._number == self._with_sign(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._number != self._with_sign(other)
+
+    def _with_sign(self, other: object) -> Any:
+        width = self._number.info.width
+        if type(other) is int and self._number.info.kind == "int" and 1 << (width - 1) <= other < 1 << width:
+            return other - (1 << width)
+        return other._number if isinstance(other, _Signless) else other
+
+
+def _delegated(name: str) -> Callable[..., Any]:
+    def operate(self: _Signless, *others: object) -> Any:
+        plain = (other._number if isinstance(other, _Signless) else other for other in others)
+        return getattr(self._number, name)(*plain)
+
+    return operate
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
+    setattr(_Signless, f"__{_name}__", _delegated(f"__{_name}__"))
+    setattr(_Signless, f"__r{_name}__", _delegated(f"__r{_name}__"))
+for _name in ("lt", "le", "gt", "ge", "neg", "invert", "bool"):
+    setattr(_Signless, f"__{_name}__", _delegated(f"__{_name}__"))
 
 
 def _carried(name: str) -> BlockError:

@@ -12,9 +12,11 @@ import torch.profiler
 
 from triptych.compat.cuda_versions import CUDA_VERSION
 from triptych.compat.modelled_gpu import check_device_number, modelled_gpu
-from triptych.compat.torch_on_cpu import streams
+from triptych.compat.torch_on_cpu import calls_back, streams
 from triptych.compat.torch_on_cpu.function_mode import CudaOnCpu
-from triptych.compat.torch_on_cpu.placement import GPU, is_placed, means_gpu
+from triptych.compat.torch_on_cpu.placement import choose_gpu, forget_gpu, gpu, gpu_number, is_placed, means_gpu
+from triptych.support.config import config
+from triptych.support.forking import import_late
 
 _REGISTERS = 65536
 _SUCCESS = 0
@@ -46,10 +48,11 @@ class Properties:
 
 
 class device:
-    """`with torch.cuda.device(0):`; there is one GPU."""
+    """`with torch.cuda.device(0):`; a process works on one GPU."""
 
     def __init__(self, device: object) -> None:
-        _number(device)
+        if device is not None:
+            choose_gpu(_number(device))
 
     def __enter__(self) -> Self:
         return self
@@ -73,16 +76,15 @@ class Generator(torch.Generator):  # type: ignore[misc]  # torch has no types he
 
     @property
     def device(self) -> Any:
-        return GPU if self._on_gpu else torch.device("cpu")
+        return gpu() if self._on_gpu else torch.device("cpu")
 
 
 def _number(device: object = None) -> int:
     """The number of a device in any of the forms that torch takes."""
-    if isinstance(device, int):
-        return check_device_number(device) if device >= 0 else 0
-    if device is not None:
-        means_gpu(device)
-    return 0
+    if isinstance(device, str):
+        device = torch.device(device)
+    index = device.index if isinstance(device, torch.device) else device
+    return check_device_number(index) if isinstance(index, int) and index >= 0 else gpu_number()
 
 
 def _properties(device: object = None) -> Properties:
@@ -101,7 +103,7 @@ def _name(device: object = None) -> str:
 
 
 def _set_device(device: object) -> None:
-    _number(device)
+    choose_gpu(_number(device))
 
 
 def _can_access_peer(device: object, peer_device: object) -> bool:
@@ -149,10 +151,10 @@ _OF_CUDA: dict[str, Any] = {
     "is_tf32_supported": _yes,
     "init": _nothing,
     "_lazy_init": _nothing,
-    "device_count": lambda: 1,
-    "current_device": _zero,
+    "device_count": lambda: config().gpus,
+    "current_device": gpu_number,
     "device": device,
-    "device_of": lambda tensor: device(0 if is_placed(tensor) else None),
+    "device_of": lambda tensor: device(gpu_number() if is_placed(tensor) else None),
     "set_device": _set_device,
     "get_device_capability": _capability,
     "get_device_name": _name,
@@ -221,7 +223,12 @@ def replacements() -> list[tuple[Any, str, Any]]:
     found += [(torch.cuda.graphs, name, _OF_CUDA[name]) for name in ("CUDAGraph", "graph")]
     found += [(torch, "Generator", Generator), (torch.version, "cuda", str(CUDA_VERSION))]
     found += [(module, "profile", Profile) for module in (torch.profiler, torch.profiler.profiler)]
-    return found
+    if config().gpus > 1:
+        found += import_late(_SEVERAL).replacements()
+    return found + calls_back.replacements()
+
+
+_SEVERAL = "triptych.compat.several_gpus.torch_memory"
 
 
 def install() -> Callable[[], None]:
@@ -230,6 +237,7 @@ def install() -> Callable[[], None]:
     for namespace, name, value in replacements():
         _replace(everything, namespace, name, value)
     everything.callback(streams.forget)
+    everything.callback(forget_gpu)
     everything.enter_context(CudaOnCpu())
     return everything.close
 

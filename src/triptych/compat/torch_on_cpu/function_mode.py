@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 import torch.utils._device as default_device
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from triptych.compat.torch_on_cpu.placement import (
     CPU,
-    GPU,
+    THREAD,
     aligned,
+    gpu,
+    gpu_number,
     is_placed,
     map_tensors,
     means_gpu,
     place,
     tensors_in,
+    without_mark,
 )
+from triptych.compat.torch_on_cpu.scaled_products import reference_for
 from triptych.interop.streams import RECORDERS
 
 # Products of half-precision matrices as a GPU computes them: factors as they are, sums in float32, one rounding.
@@ -37,13 +42,15 @@ _OF_TENSORS = (
 )
 _IN_PLACE = ("addmm_", "addbmm_", "baddbmm_", "addmv_", "addr_")
 _OF_MODULES: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (torch, tuple(name for name in _OF_TENSORS if "__" not in name)),
+    (torch, (*(name for name in _OF_TENSORS if "__" not in name), "_grouped_mm")),
     (torch, ("einsum", "tensordot", "chain_matmul", "conv1d", "conv2d", "conv3d")),
     (torch.linalg, ("matmul", "multi_dot", "vecdot")),
-    (F, ("linear", "bilinear", "scaled_dot_product_attention", "conv1d", "conv2d", "conv3d")),
+    (F, ("linear", "bilinear", "scaled_dot_product_attention", "grouped_mm", "conv1d", "conv2d", "conv3d")),
     (torch.Tensor, _OF_TENSORS),
 )
-PRODUCTS: frozenset[Any] = frozenset(getattr(home, name) for home, names in _OF_MODULES for name in names)
+PRODUCTS: frozenset[Any] = frozenset(
+    filter(None, (getattr(home, name, None) for home, names in _OF_MODULES for name in names))
+)
 PRODUCTS_IN_PLACE: dict[Any, Any] = {
     getattr(torch.Tensor, name): getattr(torch.Tensor, name.removesuffix("_")) for name in _IN_PLACE
 }
@@ -68,47 +75,6 @@ def _widened(tensor: torch.Tensor) -> Any:
     return tensor.float() if tensor.dtype in _HALVES else tensor
 
 
-# Products with block scales (`torch._scaled_mm`), which torch has for GPUs only: in float32, of what the formats stand
-# for. Scales come in chunks, as cuBLAS takes them: the scales of 128 rows, four of each; row r, scale k of a chunk at
-# 16 * (r % 32) + 4 * (r // 32) + k.
-_VECTORS = {torch.float8_e4m3fn: 16, torch.float8_e8m0fnu: 32}
-"""Elements that share a scale, by its type."""
-_FOUR_BITS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-_ROWS, _SCALES = 128, 4
-
-
-def has_block_scales(function: object, args: tuple[Any, ...]) -> bool:
-    """Whether this is a product that no CPU has."""
-    return function is torch._scaled_mm and len(args) >= 4 and args[2].dtype in _VECTORS and args[2].numel() > 1
-
-
-def scaled_product(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """(A * scales of A) @ (B * scales of B), A as (m, k) and B as (k, n)."""
-    a, b, scale_a, scale_b, *rest = args
-    found = _scaled(_decoded(a), scale_a) @ _scaled(_decoded(b.t()), scale_b).t()
-    bias = rest[0] if rest else kwargs.get("bias")
-    return (found if bias is None else found + bias).to(kwargs.get("out_dtype") or torch.float32)
-
-
-def _decoded(matrix: torch.Tensor) -> torch.Tensor:
-    """Elements as float32; of four bits, the low half of a byte comes first."""
-    if matrix.dtype is not torch.float4_e2m1fn_x2:
-        return matrix.float()
-    codes = matrix.contiguous().view(torch.uint8)
-    both = torch.stack((codes & 15, codes >> 4), dim=-1).flatten(-2).long()
-    values = torch.tensor([*_FOUR_BITS, *(-value for value in _FOUR_BITS)])
-    return values[both]
-
-
-def _scaled(matrix: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
-    """Elements (row, k) times their scales, which come for whole chunks."""
-    rows, columns = matrix.shape
-    blocks = -(-rows // _ROWS)
-    chunks = scales.float().reshape(blocks, -1, 32, _SCALES, _SCALES)
-    each = chunks.permute(0, 3, 2, 1, 4).reshape(blocks * _ROWS, -1)
-    return matrix * each[:rows].repeat_interleave(_VECTORS[scales.dtype], dim=1)[:, :columns]
-
-
 Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -129,6 +95,12 @@ class CudaOnCpu(TorchFunctionMode):  # type: ignore[misc]  # torch has no types 
         return run(function, args, kwargs)
 
 
+def switched_on() -> AbstractContextManager[object]:
+    """The mode, for code of the program that torch calls while the mode is off; nothing where it is on already."""
+    is_on = any(isinstance(mode, CudaOnCpu) for mode in _get_current_function_mode_stack())
+    return nullcontext() if is_on else CudaOnCpu()
+
+
 def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call whose devices are the CPU, and whose result is marked by what it came from."""
     if function is torch.device:
@@ -143,14 +115,12 @@ def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     if kwargs.get("pin_memory"):
         kwargs = {**kwargs, "pin_memory": False}  # all memory here is the CPU's
     args = tuple(CPU if isinstance(arg, torch.device) and arg.type == "cuda" else arg for arg in args)
+    given = list(tensors_in((args, kwargs)))
+    THREAD.latest_on_gpu = on_gpu = any(map(is_placed, given)) if asked is None else asked
     if function in PRODUCTS or function in PRODUCTS_IN_PLACE:
         result = product(function, args, kwargs)
-    elif has_block_scales(function, args):
-        result = scaled_product(function, args, kwargs)
     else:
-        result = function(*args, **kwargs)
-    given = list(tensors_in((args, kwargs)))
-    on_gpu = any(map(is_placed, given)) if asked is None else asked
+        result = (reference_for(function, args) or function)(*args, **kwargs)
     for tensor in tensors_in(result):
         if all(tensor is not other for other in given):
             place(aligned(tensor) if asked else tensor, on_gpu)
@@ -207,7 +177,8 @@ def _moved(tensor: torch.Tensor, on_gpu: bool | None, converted: torch.Tensor) -
 
 def _cuda(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor, *rest = args
-    means_gpu((rest[0] if rest else kwargs.get("device")) or 0)
+    asked = rest[0] if rest else kwargs.get("device")
+    means_gpu("cuda" if asked is None else asked)
     return _moved(tensor, True, tensor)
 
 
@@ -245,7 +216,7 @@ def _as_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 
 # What tensors say of themselves ---------------------------------------------------------------------------------------
 def _device(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return GPU if is_placed(args[0]) else function(*args, **kwargs)
+    return gpu() if is_placed(args[0]) else function(*args, **kwargs)
 
 
 def _is_cuda(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -257,7 +228,7 @@ def _is_cpu(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def _get_device(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return 0 if is_placed(args[0]) else function(*args, **kwargs)
+    return gpu_number() if is_placed(args[0]) else function(*args, **kwargs)
 
 
 def _set_data(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -271,13 +242,18 @@ def _text(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     if not is_placed(args[0]) or not text.startswith("tensor(") or not text.endswith(")"):
         return text
     rest = re.search(r"(, (size|dtype|grad_fn|requires_grad)=.*)?\)$", text, re.DOTALL)
-    return text if rest is None else f"{text[: rest.start()]}, device='cuda:0'{text[rest.start() :]}"
+    return text if rest is None else f"{text[: rest.start()]}, device='{gpu()}'{text[rest.start() :]}"
 
 
 def _to_array(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_placed(args[0]) and not kwargs.get("force"):
-        raise TypeError("NumPy cannot reach the memory of a tensor on cuda:0; write `.cpu()` before `.numpy()`")
+        raise TypeError(f"NumPy cannot reach the memory of a tensor on {gpu()}; write `.cpu()` before `.numpy()`")
     return function(*args, **kwargs)
+
+
+def _pickled(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What lies on the CPU is written as on any machine."""
+    return function(*args, **kwargs) if is_placed(args[0]) else without_mark(args[0], lambda: function(*args, **kwargs))
 
 
 def _type(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -310,6 +286,7 @@ _HANDLERS: dict[Any, Handler] = {
     _T.numpy: _to_array,
     _T.__array__: _to_array,
     _T.type: _type,
+    _T.__reduce_ex__: _pickled,
     _T.pin_memory: _itself,
     _T.record_stream: _nothing,
 }

@@ -16,7 +16,7 @@ from typing import Any, Self
 import torch
 
 from triptych.compat.errors import CudaCallError
-from triptych.compat.torch_on_cpu.placement import GPU, tensors_in
+from triptych.compat.torch_on_cpu.placement import gpu, gpu_number, tensors_in
 from triptych.driver.compiling import CompiledFunction
 from triptych.interop.streams import DEFAULT, RECORDERS
 from triptych.support.config import override
@@ -32,8 +32,8 @@ class Stream:
     def __init__(self, device: object = None, priority: int = 0, **given: Any) -> None:
         self.cuda_stream: int = given["stream_ptr"] if "stream_ptr" in given else next(_HANDLES)
         self.priority = priority
-        self.device = GPU
-        self.device_index = 0
+        self.device = gpu()
+        self.device_index = gpu_number()
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self.cuda_stream
@@ -45,7 +45,7 @@ class Stream:
         return hash(self.cuda_stream)
 
     def __repr__(self) -> str:
-        return f"<torch.cuda.Stream device=cuda:0 cuda_stream={self.cuda_stream:#x}>"
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
 
     def __enter__(self) -> Self:
         _ENTERED.append(self)
@@ -104,7 +104,7 @@ class CudaEvent:
     ) -> None:
         self.enable_timing = enable_timing
         self.cuda_event: int = next(_HANDLES)
-        self.device = GPU
+        self.device = gpu()
         self._moment: float | None = None
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triptych.compat.modelled_gpu import HardwareInfo
 from triptych.compat.utils.blackwell_helpers import compute_epilogue_tile_shape
+from triptych.compat.utils.block_copies import block_copy
 from triptych.compat.utils.tensor_map_manager import TensorMapManager, TensorMapUpdateMode
 from triptych.cute.scheduling.groups import (
     GroupedGemmGroupSearchState,
@@ -25,6 +26,7 @@ from triptych.cute.scheduling.persistent import (
 from triptych.cute.utils import (
     LayoutEnum,
     SmemAllocator,
+    SmemPartition,
     TmemAllocator,
     create_cute_tensor_for_fp8,
     get_num_tmem_alloc_cols,
@@ -44,6 +46,7 @@ __all__ = [
     "LayoutEnum",
     "PersistentTileSchedulerParams",
     "SmemAllocator",
+    "SmemPartition",
     "StaticPersistentGroupTileScheduler",
     "StaticPersistentRuntimeTileScheduler",
     "StaticPersistentTileScheduler",
@@ -51,6 +54,7 @@ __all__ = [
     "TensorMapUpdateMode",
     "TmemAllocator",
     "WorkTileInfo",
+    "block_copy",
     "compute_epilogue_tile_shape",
     "create_cute_tensor_for_fp8",
     "create_initial_search_state",

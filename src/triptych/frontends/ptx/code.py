@@ -136,6 +136,22 @@ class Code:
     def select(self, choice: Value, yes: Value, no: Value) -> Value:
         return self.value("arith.select", (choice, yes, no), type_text(yes.type))
 
+    def loop(
+        self,
+        bounds: tuple[Value, Value, Value],
+        initial: Sequence[Value],
+        step: Callable[[Value, list[Value]], Sequence[Value]],
+    ) -> list[Value]:
+        """A loop from the first bound to the second in steps of the third; `step` takes the number of a turn and the
+        values so far, and gives the next ones."""
+        trace, kinds = self.trace, [value.type for value in initial]
+        loop = trace.operation("scf.for", (*bounds, *initial), kinds, regions=1)
+        block = trace.builder.append_block(loop, 0, [bounds[0].type, *kinds], trace.location())
+        number, *carried = block.arguments
+        with trace.inside(block, "loop"):
+            trace.operation("scf.yield", tuple(step(number, carried)))
+        return list(loop.results)
+
     # words ------------------------------------------------------------------------------------------------------
     def word(self, text: str) -> Attribute:
         return self.trace.builder.string(text)

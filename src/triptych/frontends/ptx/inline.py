@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from triptych.cute.arch.atomics import is_address
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.shared_window import shared_address
 from triptych.cute.tracing.device import Integer, bits32, device_function, device_trace, number
@@ -261,28 +262,52 @@ ASSEMBLY = "ptx"
 @device_function
 def inline_ptx(
     text: str,
-    constraints: str,
-    operands: Sequence[Numeric | Pointer | int | float],
+    constraints: str = "",
+    operands: Sequence[object] = (),
     results: type[Numeric] | tuple[type[Numeric], ...] | None = None,
     *,
     side_effects: bool = True,
+    read_only_args: Sequence[object] | None = None,
 ) -> Any:
     """PTX among the operations of a kernel. `$0`, `$1` … in the text are the results and then the operands.
 
     Constraints name the registers in that order: `=r` for a result of 32 bits, `r` for such an operand, `l` for 64
     bits, `h` for 16, `f` and `d` for floats, `b` for a predicate, `n` for a constant. Without `side_effects` a text
     whose results nobody uses may be left out.
+
+    A text without results may name its operands `{$r0}`, `{$r1}` … instead: those of `read_only_args`, in registers
+    that follow from their types.
     """
+    if read_only_args is not None:
+        if constraints or operands or results is not None:
+            raise _refused("read_only_args beside constraints, operands or results", "one way to name registers")
+        text, operands = _PLACE.sub(r"$\1", text), read_only_args
+        constraints = ",".join(_letter(_operand(each)) for each in read_only_args)
     kinds = () if results is None else results if isinstance(results, tuple) else (results,)
     types = [numeric_class(kind) for kind in kinds]
     trace = device_trace()
-    values = [
-        operand.ir_value() if isinstance(operand, Pointer) else number(operand).ir_value() for operand in operands
-    ]
+    values = list(map(_operand, operands))
     wanted = [trace.builder.type(dtype.info.mlir) for dtype in types]
     found = emit_inline(trace, text, constraints, values, wanted, side_effects)
     numbers = tuple(dtype.of(value, trace.region) for dtype, value in zip(types, found, strict=True))
     return numbers if isinstance(results, tuple) else numbers[0] if numbers else None
+
+
+_PLACE = re.compile(r"\{\$r(\d+)\}")
+
+
+def _operand(given: object) -> Value:
+    """An operand as an MLIR value."""
+    if is_address(given):
+        return given
+    value: Value = given.ir_value() if isinstance(given, Pointer) else number(given).ir_value()
+    return value
+
+
+def _letter(value: Value) -> str:
+    """The register of an operand that the program gives none."""
+    width = _width(value.type)
+    return next(name for name in _preferred(value.type) if _WIDTHS[name] == width)
 
 
 def emit_inline(
@@ -373,4 +398,18 @@ def prmt(src: Integer, src_reg_shifted: Integer, prmt_indices: Integer) -> Uint3
     region = device_trace().region
     operands = [Int32.of(bits32(each), region) for each in (src, src_reg_shifted, prmt_indices)]
     found: Uint32 = inline_ptx("prmt.b32 $0, $1, $2, $3;", "=r,r,r,r", operands, Uint32, side_effects=False)
+    return found
+
+
+@device_function
+def lop3(a: Integer, b: Integer, c: Integer, lut: int) -> Int32:
+    """Bit by bit what the truth table says: its bit 4a + 2b + c is the result of three bits, so that
+    `(0xF0 & 0xCC) | 0xAA` is the table of `(a & b) | c`."""
+    if not 0 <= lut <= 255:
+        raise OperandTypeError(
+            "the truth table of lop3 is known now", span=place(), found=repr(lut), expected="a Python int, 0 to 255"
+        )
+    region = device_trace().region
+    operands = [Int32.of(bits32(each), region) for each in (a, b, c)]
+    found: Int32 = inline_ptx(f"lop3.b32 $0, $1, $2, $3, {lut};", "=r,r,r,r", operands, Int32, side_effects=False)
     return found

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from triptych.cute.memory.shared_window import RANK_BIT, cluster_pointer
-from triptych.frontends.ptx import choices, conversions, floats, integers, memory, warps
+from triptych.frontends.ptx import bulk_copies, choices, conversions, floats, integers, memory, multicast, warps
 from triptych.frontends.ptx.code import ADDRESS, WIDTHS, Code, Lowering
 from triptych.frontends.ptx.statements import Instruction, listed
 from triptych.ir.handles import Value
@@ -131,9 +131,11 @@ _FAMILIES: dict[str, tuple[Family, ...]] = {
     "mov": (move,),
     "ld": (memory.access,),
     "st": (memory.access, asynchronous_store),
+    "cp": (bulk_copies.bulk_copy,),
     "mapa": (address,),
     **dict.fromkeys(("atom", "red"), (memory.update,)),
     **dict.fromkeys(("fence", "membar"), (memory.fence,)),
+    "multimem": (multicast.load, multicast.store, multicast.update),
     "prefetch": (memory.prefetch,),
     "cvta": (memory.between_spaces,),
     "shfl": (warps.shuffle,),

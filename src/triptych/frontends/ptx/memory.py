@@ -128,7 +128,7 @@ def pointer(code: Code, address: Value, space: AddressSpace) -> Value:
 # updates ------------------------------------------------------------------------------------------------------------
 _UPDATES = {"exch": 0, "add": 1, "and": 3, "or": 5, "xor": 6, "max": 7, "min": 8}
 _UNSIGNED = {"max": 9, "min": 10}
-_FLOAT_ADD = 11
+FLOAT_ADD = 11
 _SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
 
 
@@ -155,7 +155,7 @@ def update(instruction: Instruction) -> Lowering | None:
 def _operation(operation: str, kind: str) -> int | None:
     """LLVM's number of an update that there is for the type."""
     if kind in FLOATS:
-        return _FLOAT_ADD if operation == "add" else None
+        return FLOAT_ADD if operation == "add" else None
     letters = {"exch": "b", "and": "b", "or": "b", "xor": "b"}.get(operation, "us")
     if operation not in _UPDATES or kind[0] not in letters or (operation, kind) == ("add", "s64"):
         return None

@@ -276,7 +276,7 @@ def _add_examples(command: argparse.ArgumentParser, listing: argparse.ArgumentPa
 
 
 def _add_run(command: argparse.ArgumentParser) -> None:
-    command.usage = "triptych run [-h] [--target NAME [--compile-only [--json]]] [-m] SCRIPT [ARGUMENT ...]"
+    command.usage = "triptych run [-h] [--gpus N] [--target NAME [--compile-only [--json]]] [-m] SCRIPT [ARGUMENT ...]"
     command.add_argument(
         "--target", default="", metavar="NAME", help="as 'nvptx:sm_80' (default: the setting `target`)"
     )
@@ -284,6 +284,9 @@ def _add_run(command: argparse.ArgumentParser) -> None:
         "--compile-only", action="store_true", help="run no kernel, and show what each takes of the target's GPU"
     )
     command.add_argument("--json", action="store_true", help="show that as JSON")
+    command.add_argument(
+        "--gpus", type=count, default=0, metavar="N", help="let the program see N GPUs, with a process for each"
+    )
     command.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module, as for `python -m`")
     command.add_argument("program", metavar="SCRIPT", help="a Python file or a notebook (.ipynb)")
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="as the program takes them")

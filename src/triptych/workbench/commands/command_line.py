@@ -152,6 +152,7 @@ PAGES: Mapping[str, Page] = {
         (
             ("triptych run gemm.py --mnk 128,128,64", "a script with its own arguments"),
             ("triptych run notebook.ipynb", "the cells of a notebook"),
+            ("triptych run --gpus 4 all_reduce.py", "a process for each of four GPUs"),
             ("triptych run --target nvptx:sm_90 --compile-only gemm.py", "registers and spills; runs no kernel"),
         ),
         ("coverage", "check", "import"),

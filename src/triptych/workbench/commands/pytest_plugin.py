@@ -1,5 +1,10 @@
 """`pytest --triptych-cpu`: tests of programs for the public CuTe DSL run where there is no GPU.
 
+`pytest --triptych-gpus 4` is the same for tests that start ranks (`torch.multiprocessing.spawn`).
+
+`pytest --triptych-largest 4096` leaves out the tests whose parameters have a larger number: suites for GPUs go on to
+sizes that a CPU is slow at.
+
 `pytest --triptych-check` runs every launch of a test suite under the checkers; a test with findings fails, at their
 lines. A comment `# triptych: allow TT0630 reason` at one of the lines allows a finding, and the summary counts these.
 A test with `@pytest.mark.triptych_expect("TT0630")` is to have such a finding; one that sets `debug` itself is left
@@ -12,12 +17,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 _OPTION = "triptych_cpu"
+_GPUS = "triptych_gpus"
+_LARGEST = "triptych_largest"
 _CHECK = "triptych_check"
 _DEFAULT = "bounds,races,init,async"
 _UNDO = pytest.StashKey[Any]()
@@ -32,6 +40,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         dest=_OPTION,
         action="store_true",
         help="let `cutlass` be Triptych and place CUDA tensors on the CPU, so that tests of kernels need no GPU",
+    )
+    parser.getgroup("triptych").addoption(
+        "--triptych-gpus",
+        dest=_GPUS,
+        type=int,
+        default=0,
+        metavar="N",
+        help="the same with N GPUs: processes that tests start as ranks share memory",
+    )
+    parser.getgroup("triptych").addoption(
+        "--triptych-largest",
+        dest=_LARGEST,
+        type=int,
+        metavar="N",
+        help="leave out tests that have a number above N among their parameters, also inside tuples and lists",
     )
     parser.getgroup("triptych").addoption(
         "--triptych-check",
@@ -75,6 +98,34 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if _UNDO not in config.stash:
         return None
     return str(importlib.import_module("triptych.workbench.commands.run").banner())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests of large sizes, as `-k` does with names."""
+    largest = config.getoption(_LARGEST, None)
+    if largest is None:
+        return
+    run: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        is_large = any(number > largest for number in _numbers(_parameters_of(item)))
+        (left_out if is_large else run).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = run
+
+
+def _parameters_of(item: pytest.Item) -> list[object]:
+    call = getattr(item, "callspec", None)  # of tests with parameters only
+    return list(call.params.values()) if call is not None else []
+
+
+def _numbers(value: object) -> Iterator[int]:
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _numbers(part)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield value
 
 
 @pytest.hookimpl(wrapper=True)
@@ -138,9 +189,16 @@ def _with_properties(reports: Sequence[Any]) -> Iterator[tuple[Any, int]]:
 
 
 def _activate(config: pytest.Config, options: object) -> None:
-    if not getattr(options, _OPTION, False) or _UNDO in config.stash:
+    gpus = getattr(options, _GPUS, 0)
+    if not (getattr(options, _OPTION, False) or gpus) or _UNDO in config.stash:
         return
-    compat = importlib.import_module("triptych.compat")
+    compat, undo = importlib.import_module("triptych.compat"), ExitStack()
+    if gpus:
+        settings = importlib.import_module("triptych.support.config")
+        undo.enter_context(settings.handed_down(compat=True, gpus=gpus))
+        undo.enter_context(settings.override(gpus=gpus))
     was_active = compat.is_active()
     compat.activate()
-    config.stash[_UNDO] = (lambda: None) if was_active else compat.deactivate
+    if not was_active:
+        undo.callback(compat.deactivate)
+    config.stash[_UNDO] = undo.close

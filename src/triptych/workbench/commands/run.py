@@ -19,23 +19,26 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TextIO
+from typing import Any, TextIO
 
 import triptych
 from triptych.compat import activate
+from triptych.compat.modelled_gpu import modelled_gpu
 from triptych.metastage.trace import locations
 from triptych.objectstage.target import find_target
 from triptych.support import timeline
 from triptych.support.config import config, hand_down, override
 from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
+from triptych.support.stacks import OBSERVERS
 from triptych.support.timeline import Moment
 from triptych.support.tracebacks import user_traceback
 from triptych.workbench.commands.compile_only import compiling_only
 from triptych.workbench.commands.notebooks import SUFFIX, run_notebook
+from triptych.workbench.commands.rank_processes import command_of, is_rank, makes_processes, run_ranks, text_of
 
 LONG = 2.0
 """Seconds after which something is reported."""
@@ -89,6 +92,7 @@ def telling() -> Iterator[None]:
     bar = RunProgress(sys.stderr)
 
     def watch() -> None:
+        OBSERVERS.add(threading.get_ident())
         while not bar.is_over:
             bar.look(time.monotonic())
             time.sleep(_LOOK)
@@ -157,34 +161,53 @@ class RunRequest:
     target: str = ""
     compile_only: bool = False
     json: bool = False
+    gpus: int = 0
+    """How many GPUs the program sees; 0: as the setting says."""
 
 
 def run(request: RunRequest) -> int:
     """Run a script, a notebook, or a module as `python -m` does; the exit code of the program."""
     _check(request)
+    chosen: dict[str, Any] = {"target": request.target} if request.target else {}
+    chosen |= {"gpus": request.gpus} if request.gpus else {}
+    hand_down(compat=True, **chosen)
+    if request.gpus > 1 and not is_rank() and not makes_processes(text_of(request.program)):
+        return run_ranks(request.gpus, _of_a_rank(request))
+    with override(**chosen):
+        return _run_here(request)
+
+
+def _of_a_rank(request: RunRequest) -> list[str]:
+    """The command that runs the program as one rank, which the environment tells of the others."""
+    options = [*(["--compile-only"] if request.compile_only else []), *(["--json"] if request.json else [])]
+    kind = ["-m"] if request.module else []
+    return command_of(["run", *options, *kind, request.program, *request.arguments])
+
+
+def _run_here(request: RunRequest) -> int:
     activate()
-    hand_down(compat=True, **({"target": request.target} if request.target else {}))
     sys.argv = [request.program, *request.arguments]
     if not sys.flags.safe_path:
         sys.path[0] = os.getcwd() if request.module else str(Path(request.program).resolve().parent)
-    with override(target=request.target) if request.target else nullcontext():
-        print(banner(), file=sys.stderr, flush=True)
-        if not _reaches_children():
-            print(_ALONE, file=sys.stderr, flush=True)
-        if not request.compile_only:
-            with telling():
-                return _guarded(request, lambda _: False)
-        with telling(), compiling_only() as found:
-            code = _guarded(request, found.excuses)
-        print(found.report(as_json=request.json))
-        return code or found.exit_code()
+    print(banner(), file=sys.stderr, flush=True)
+    if not _reaches_children():
+        print(_ALONE, file=sys.stderr, flush=True)
+    if not request.compile_only:
+        with telling():
+            return _guarded(request, lambda _: False)
+    with telling(), compiling_only() as found:
+        code = _guarded(request, found.excuses)
+    print(found.report(as_json=request.json))
+    return code or found.exit_code()
 
 
 def banner() -> str:
     """The one line that tells how a program is run."""
-    target = config().target or "cpu"
+    target, gpus = config().target or "cpu", config().gpus
+    gpu = f"{gpus} GPUs as" if gpus > 1 else "a GPU as"
     return (
-        f"triptych {triptych.__version__}: `cutlass` is Triptych, CUDA tensors are placed on the CPU, target {target}"
+        f"triptych {triptych.__version__}: `cutlass` is Triptych, CUDA tensors are placed on the CPU, target {target}; "
+        f"programs see {gpu} {modelled_gpu().name} (TRIPTYCH_GPU=h100 for another)"
     )
 
 

@@ -97,19 +97,43 @@ def test_result_codes_become_exceptions() -> None:
 
 
 def test_what_is_built_on_an_installed_package_is_found(tmp_path: Path) -> None:
-    """`cuda.core` takes types of the real `cuda.bindings`, which need no driver; calls are the stand-ins'."""
+    """Others take types of the real `cuda.bindings`, which need no driver; calls are the stand-ins'."""
     package = tmp_path / "cuda" / "bindings"
     package.mkdir(parents=True)
     for name in ("__init__", "runtime", "nvrtc"):
         (package / f"{name}.py").write_text("")
     (package / "driver.py").write_text("class CUoption:\n    ONE = 1\n\n\ndef cuNothing():\n    return 'real'\n")
-    (tmp_path / "cuda" / "core.py").write_text(
+    (tmp_path / "cuda" / "tile.py").write_text(
         "from cuda.bindings.driver import CUoption, cuInit\nONE = CUoption.ONE\n"
     )
     program = tmp_path / "program.py"
     program.write_text(
-        "import cuda.core, cuda.bindings.driver as driver\nprint(cuda.core.ONE, cuda.core.cuInit(0)[0].name)\n"
+        "import cuda.tile, cuda.bindings.driver as driver\nprint(cuda.tile.ONE, cuda.tile.cuInit(0)[0].name)\n"
         "try:\n    driver.cuNothing()\nexcept Exception as error:\n    print(error.code)\n"
     )
     done = run("-m", "triptych", "run", str(program), PYTHONPATH=str(tmp_path))
     assert done.stdout.split() == ["1", "CUDA_SUCCESS", "TT0712"], done.stderr
+
+
+def test_an_installed_core_that_needs_a_driver_has_a_stand_in(tmp_path: Path) -> None:
+    """The installed `cuda.pathfinder` stays, which finds compilers: the stand-in is for who has none."""
+    package = tmp_path / "cuda"
+    (package / "bindings").mkdir(parents=True)
+    for name in ("bindings/__init__", "bindings/runtime", "bindings/nvrtc", "bindings/driver"):
+        (package / f"{name}.py").write_text("")
+    (package / "core.py").write_text("raise RuntimeError('no driver')\n")
+    (package / "pathfinder.py").write_text(
+        "def load_nvidia_dynamic_lib(name):\n    return name\n\n\n"
+        "def find_nvidia_binary_utility(name):\n    return name\n"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import cuda.core, cuda.pathfinder as paths\nfrom cuda.core.experimental import Device\n"
+        "print(cuda.core.Device is Device, Device().compute_capability.major, paths.load_nvidia_dynamic_lib('nvrtc'))\n"
+        "print(paths.load_nvidia_dynamic_lib('nvshmem_host'), paths.find_nvidia_binary_utility('nvcc'))\n"
+    )
+    one = run("-m", "triptych", "run", str(program), PYTHONPATH=str(tmp_path))
+    assert one.stdout.split() == ["True", "10", "nvrtc", "nvshmem_host", "nvcc"], one.stderr
+    two = run("-m", "triptych", "run", str(program), PYTHONPATH=str(tmp_path), TRIPTYCH_GPUS="2")
+    assert two.stdout.startswith("True 10 nvrtc\nLoadedDL("), two.stderr
+    assert two.stdout.endswith(" nvcc\n")

@@ -10,7 +10,16 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.compat.mlir_builders.dialects import nvvm
-from triptych.cutlass_dsl import Boolean, Int32, if_generate, not_, while_generate, yield_out
+from triptych.cutlass_dsl import (
+    Boolean,
+    Int32,
+    extract_mlir_values,
+    if_generate,
+    new_from_mlir_values,
+    not_,
+    while_generate,
+    yield_out,
+)
 from triptych.metastage.trace.errors import OperandTypeError
 
 
@@ -31,6 +40,23 @@ def test_values_of_branches_and_rounds_of_loops() -> None:
     out = np.zeros(32, np.int32)
     run(out)
     assert out.tolist() == [300 + (t + 1 if t < 10 or t % 2 == 0 else t - 1) for t in range(32)]
+
+
+def test_rounds_compare_all_bits_of_integers_and_leave_their_values() -> None:
+    @cute.kernel
+    def kernel(out: cute.Tensor) -> None:
+        loop = while_generate([Int32(-0x7FFF8000), Int32(0)], lambda x, _: x == 0x80008000)
+        with loop as (x, count):
+            yield_out([x + 1, count + 1])
+        out[0], out[1] = loop.results
+
+    @cute.jit
+    def run(out: cute.Tensor) -> None:
+        kernel(out).launch(grid=1, block=1)
+
+    out = np.zeros(2, np.int32)
+    run(out)
+    assert out.tolist() == [-0x7FFF7FFF, 1]
 
 
 def _asked(barrier: Any, phase: Any) -> Any:
@@ -82,3 +108,36 @@ def test_sides_give_as_many_values_as_are_named() -> None:
 
     with pytest.raises(OperandTypeError, match="as many values"):
         run(1)
+
+
+class Tile:
+    """As schedulers of public programs: an object that makes another one like its own parts."""
+
+    def __init__(self, row: Any, column: Any) -> None:
+        self.row, self.column = row, column
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return [*extract_mlir_values(self.row), *extract_mlir_values(self.column)]
+
+    def __new_from_mlir_values__(self, values: list[Any]) -> Tile:
+        return Tile(new_from_mlir_values(self.row, values[:1]), new_from_mlir_values(self.column, values[1:]))
+
+
+def test_an_object_of_one_side_of_a_branch_says_what_the_other_object_is_like() -> None:
+    """Its numbers belong to the side, which is over when the two sides meet."""
+
+    @cute.kernel
+    def kernel(out: cute.Tensor) -> None:
+        thread, _, _ = cute.arch.thread_idx()
+        tile = Tile(Int32(-1), Int32(0))
+        if thread % 2 == 0:
+            tile = Tile(thread // 4, thread % 4)
+        out[thread] = tile.row * 10 + tile.column
+
+    @cute.jit
+    def run(out: cute.Tensor) -> None:
+        kernel(out).launch(grid=1, block=32)
+
+    out = np.zeros(32, np.int32)
+    run(out)
+    assert out.tolist() == [t // 4 * 10 + t % 4 if t % 2 == 0 else -10 for t in range(32)]

@@ -108,9 +108,13 @@ def test_text_does_what_the_gpu_does(text: str) -> None:
 
 
 def test_every_family_of_the_table_is_in_a_test() -> None:
-    """Either computed over random bits by the laws, or run here, or in the tests of clusters."""
+    """Either computed over random bits by the laws, or run here, or in the tests of clusters and of several GPUs."""
     tests = Path(__file__).parents[3]
-    others = (tests / "laws/test_inline_ptx_laws.py", tests / "unit/targets/cpu/emit/test_clusters.py")
+    others = (
+        tests / "laws/test_inline_ptx_laws.py",
+        tests / "unit/targets/cpu/emit/test_clusters.py",
+        tests / "unit/frontends/ptx/test_multimem.py",
+    )
     named = " ".join((*TEXTS, *(path.read_text(encoding="utf-8") for path in others)))
     assert [name for name in known_instructions() if name not in named] == []
 

@@ -226,6 +226,28 @@ def test_a_suite_of_the_public_language(tmp_path: Path) -> None:
     assert f"test_public.py:{PUBLIC.splitlines().index('    shared[t] = t') + 1}:5 in shift" in printed
 
 
+SIZES = """
+import pytest
+
+
+@pytest.mark.parametrize("flag", [True])
+@pytest.mark.parametrize("size", [8, 64, 65, (1, [8, 128]), (8, "900"), None])
+def test_size(size, flag):
+    pass
+
+
+def test_plain():
+    pass
+"""
+
+
+def test_tests_of_large_sizes_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "test_sizes.py").write_text(SIZES, encoding="utf-8")
+    code, printed = pytest_in(tmp_path, "-q", "--triptych-largest", "64")
+    assert "5 passed, 2 deselected" in printed, printed
+    assert code == 0
+
+
 def test_threads_stop_and_fail_in_the_debugger_of_pytest(tmp_path: Path) -> None:
     (tmp_path / "test_far.py").write_text(FAILING, encoding="utf-8")
     commands = "p t\nn\nc\np t, place\np lanes(place)\nq\n"

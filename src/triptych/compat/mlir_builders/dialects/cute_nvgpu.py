@@ -13,12 +13,23 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.errors import TensorMapError
 from triptych.layout import AnyLayout, Layout
 from triptych.metastage.trace.trace import place
+from triptych.support.dataclass import dataclass
 
-__all__ = ["atom_make_non_exec_tiled_tma_load"]
+__all__ = ["TmaDescriptorTiledType", "atom_make_non_exec_tiled_tma_load"]
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+@dataclass(frozen=True, slots=True)
+class TmaDescriptorTiledType:
+    """The type of a tensor map of tiles in memory: pointers to one are made with it."""
+
+    @staticmethod
+    def get() -> TmaDescriptorTiledType:
+        """There is one."""
+        return TmaDescriptorTiledType()
 
 
 def atom_make_non_exec_tiled_tma_load(

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
+from triptych.compat.mlir_builders.dialects import arith
 from triptych.compat.mlir_builders.values import Value, raw, wrapped
+from triptych.cute.memory.vectors import extract, join, vector_type
 from triptych.cute.tracing.device import device_function, device_trace, tracing
 from triptych.frontends.ptx.inline import emit_inline
 from triptych.ir.handles import Type
 from triptych.ir.handles import Value as Raw
-from triptych.ir.types import is_float, is_struct, pointer_to, type_text
+from triptych.ir.types import element_type, is_float, is_struct, is_vector, pointer_to, type_text
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 
@@ -26,7 +28,9 @@ __all__ = [
     "bitcast",
     "extractvalue",
     "inline_asm",
+    "intr_ctlz",
     "inttoptr",
+    "mlir_undef",
     "ptrtoint",
 ]
 
@@ -142,11 +146,30 @@ def extractvalue(res: Type, container: object, position: Sequence[int], **_: obj
 
 
 def bitcast(res: Type, arg: object, **_: object) -> Any:
-    """The same bits as a number of another type."""
-    value = raw(arg)
+    """The same bits as a number of another type, or as a vector."""
+    value, trace = raw(arg), tracing()
     if value.type == res:
         return wrapped(value)
-    return wrapped(tracing().value("arith.bitcast", (value,), type_text(res)))
+    if not is_vector(value.type) and not is_vector(res):
+        return wrapped(trace.value("arith.bitcast", (value,), type_text(res)))
+    if not is_vector(value.type):
+        value = join(trace, [value], type_text(value.type))
+    if is_vector(res):
+        return wrapped(trace.value("vector.bitcast", (value,), type_text(res)))
+    single = trace.value("vector.bitcast", (value,), vector_type(1, type_text(res)))
+    return wrapped(extract(trace, single, 0, type_text(res)))
+
+
+def mlir_undef(res: Type, **_: object) -> Any:
+    """A number or a vector that nobody should read before it is written; it is zero, so that a mistake repeats."""
+    element = element_type(res) if is_vector(res) else res
+    return arith.constant(res, 0.0 if is_float(element) else 0)
+
+
+def intr_ctlz(in_: object, is_zero_poison: bool, **_: object) -> Any:
+    """How many of the highest bits are zero; all of them for 0."""
+    value = raw(in_)
+    return wrapped(tracing().value("math.ctlz", (value,), type_text(value.type)))
 
 
 def addrspacecast(res: Type, arg: object, **_: object) -> Any:

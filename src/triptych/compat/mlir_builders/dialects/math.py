@@ -1,4 +1,4 @@
-"""Builder calls of functions of floats: `cutlass._mlir.dialects.math`."""
+"""Builder calls of functions of numbers: `cutlass._mlir.dialects.math`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from triptych.cute.tracing.device import tracing
 from triptych.ir.types import type_text
 from triptych.metastage.values.scalars import Numeric
 
-__all__ = ["absf", "log"]
+__all__ = ["absf", "absi", "log"]
 
 
 def __dir__() -> list[str]:
@@ -24,7 +24,16 @@ def log(operand: Numeric, *, fastmath: object = None, **_: object) -> Any:
 
 def absf(operand: Numeric | Value, *, fastmath: object = None, **_: object) -> Any:
     """The number, or every number of a vector, without its sign."""
+    return _magnitude("math.absf", operand)
+
+
+def absi(operand: Numeric | Value, **_: object) -> Any:
+    """The same of integers with a sign."""
+    return _magnitude("math.absi", operand)
+
+
+def _magnitude(operation: str, operand: Numeric | Value) -> Any:
     if isinstance(operand, Numeric):
         return abs(operand)
     found = raw(operand)
-    return Value(tracing().value("math.absf", (found,), type_text(found.type)))
+    return Value(tracing().value(operation, (found,), type_text(found.type)))

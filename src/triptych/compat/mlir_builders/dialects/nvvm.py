@@ -5,25 +5,132 @@ Each stands for the operation of the language that means the same, so it runs on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import Enum
+from collections.abc import Callable, Sequence
+from enum import Enum, StrEnum
+from functools import reduce
 from typing import Any
 
-from triptych.compat.mlir_builders.values import raw, wrapped
+from triptych.compat.mlir_builders.values import Value, raw, wrapped
+from triptych.cute.arch import atomics, execution, mbarriers
+from triptych.cute.arch.async_copies import ProxyKind, SharedSpace, fence_proxy
+from triptych.cute.arch.barriers import map_dsmem_ptr
 from triptych.cute.copies.dispatch import only_if
 from triptych.cute.copies.tma_copies import load_as_mapped
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tracing.device import device_function, device_trace
+from triptych.ir import bindings
+from triptych.ir.types import type_text
 from triptych.kernel_ir.dialects.simt import ELECT, MBARRIER_TEST
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Float32, Float64, Int8, Int32, Int64, Numeric, Uint32, Uint64
 
 __all__ = [
+    "AtomicOpKind",
     "CpAsyncBulkTensorGlobalToSharedClusterOp",
     "CpAsyncBulkTensorLoadMode",
+    "FPRoundingMode",
+    "MemOrderKind",
+    "MemScopeKind",
+    "ProxyKind",
+    "ReductionOp",
+    "ReductionType",
+    "RoundingModeKind",
+    "SharedSpace",
     "TMALoadMode",
+    "add_packed_f32x2",
+    "atomicrmw",
+    "cp_async_mbarrier_arrive_shared",
     "elect_sync",
+    "fence_proxy",
+    "fma_packed_f32x2",
+    "fmax",
+    "fmin",
+    "mapa",
     "mbarrier_try_wait_parity_timelimit",
+    "mul_packed_f32x2",
+    "read_ptx_sreg_clock",
+    "read_ptx_sreg_clock64",
+    "read_ptx_sreg_globaltimer",
+    "red",
+    "sub_packed_f32x2",
 ]
+
+
+class RoundingModeKind(StrEnum):
+    """Where results go that lie between two floats, by the word of the instruction set."""
+
+    NONE = "none"
+    RN = "rn"
+    RM = "rm"
+    RP = "rp"
+    RZ = "rz"
+
+
+FPRoundingMode = RoundingModeKind
+
+
+class MemOrderKind(StrEnum):
+    """How an operation is ordered with others of its thread."""
+
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    ACQ_REL = "acq_rel"
+
+
+class MemScopeKind(StrEnum):
+    """Who sees the order."""
+
+    CTA = "cta"
+    CLUSTER = "cluster"
+    GPU = "gpu"
+    SYS = "sys"
+
+
+class AtomicOpKind(StrEnum):
+    """What an atomic operation does with what is in memory."""
+
+    ADD = "add"
+    FADD = "fadd"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    MAX = "max"
+    MIN = "min"
+    UMAX = "umax"
+    UMIN = "umin"
+    INC = "inc"
+    DEC = "dec"
+    EXCH = "exch"
+    CAS = "cas"
+
+
+class ReductionOp(StrEnum):
+    """What a reduction of memory does with what is there."""
+
+    ADD = "add"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    MIN = "min"
+    MAX = "max"
+    INC = "inc"
+    DEC = "dec"
+
+
+class ReductionType(StrEnum):
+    """Numbers that a reduction is of."""
+
+    B32 = "b32"
+    U32 = "u32"
+    S32 = "s32"
+    F32 = "f32"
+    B64 = "b64"
+    U64 = "u64"
+    S64 = "s64"
+    F64 = "f64"
 
 
 class TMALoadMode(Enum):
@@ -39,6 +146,162 @@ def __dir__() -> list[str]:
     return __all__
 
 
+def _without_type(arguments: Sequence[Any]) -> Sequence[Any]:
+    """The operands: older builders take the type of the result before them, which the operands tell."""
+    return arguments[1:] if isinstance(arguments[0], bindings.mlir().Type) else arguments
+
+
+# numbers ----------------------------------------------------------------------------------------------------------
+@device_function
+def fmax(*operands: object, c: object = None, nan: bool = False, ftz: bool = False) -> Any:
+    """The largest of two or three floats; of a NaN and a number the number, or NaN if `nan`."""
+    return _extreme("max", operands, c, nan)
+
+
+@device_function
+def fmin(*operands: object, c: object = None, nan: bool = False, ftz: bool = False) -> Any:
+    """The smallest of two or three floats; of a NaN and a number the number, or NaN if `nan`."""
+    return _extreme("min", operands, c, nan)
+
+
+def _extreme(which: str, operands: Sequence[object], c: object, nan: bool) -> Any:
+    values = [raw(value) for value in (*_without_type(operands), *([] if c is None else [c]))]
+    operation = f"arith.{which}imumf" if nan else f"arith.{which}numf"
+    return wrapped(reduce(lambda a, b: device_trace().value(operation, (a, b), type_text(a.type)), values))
+
+
+def _packed(name: str, operation: str) -> Callable[..., Any]:
+    def emit(*operands: object, rnd: str = "rn", ftz: bool = False) -> Any:
+        if rnd != RoundingModeKind.RN:
+            raise OperandTypeError(
+                "pairs of floats are rounded to nearest",
+                span=place(),
+                found=f"{name}(..., rnd={str(rnd)!r})",
+                expected="rnd=nvvm.RoundingModeKind.RN",
+            )
+        values = [raw(value) for value in _without_type(operands)]
+        return wrapped(device_trace().value(operation, values, type_text(values[0].type)))
+
+    emit.__name__ = emit.__qualname__ = name
+    emit.__doc__ = f"`{operation}` of vectors of two Float32."
+    return device_function(emit)
+
+
+add_packed_f32x2 = _packed("add_packed_f32x2", "arith.addf")
+sub_packed_f32x2 = _packed("sub_packed_f32x2", "arith.subf")
+mul_packed_f32x2 = _packed("mul_packed_f32x2", "arith.mulf")
+fma_packed_f32x2 = _packed("fma_packed_f32x2", "math.fma")
+
+
+# memory -----------------------------------------------------------------------------------------------------------
+_UNSIGNED = {AtomicOpKind.UMAX: "max", AtomicOpKind.UMIN: "min"}
+
+
+@device_function
+def atomicrmw(
+    *operands: object,
+    res: object = None,
+    op: AtomicOpKind | None = None,
+    ptr: object = None,
+    a: object = None,
+    b: object = None,
+    mem_order: MemOrderKind | None = None,
+    syncscope: MemScopeKind | None = None,
+) -> Any:
+    """One number of memory, read and written at once; what was there. `b` is what CAS puts in the place of `a`."""
+    given, named = _without_type(operands) if operands else (), (op, ptr, a, b)
+    everything: list[Any] = [*given, *named[len(given) :]]
+    kind, where, value, other = everything
+    address, number = raw(where), _number(value)
+    order = {"sem": _word(mem_order), "scope": _word(syncscope)}
+    if kind == AtomicOpKind.CAS:
+        old = atomics.atomic_cas(address, cmp=number, val=_number(other), **order)
+    else:
+        if kind in _UNSIGNED:
+            number = {32: Uint32, 64: Uint64}[number.width](raw(number))
+        name = _UNSIGNED.get(kind, str(kind).removeprefix("f"))
+        old = getattr(atomics, f"atomic_{name}")(address, number, **order)
+    return wrapped(old.ir_value())
+
+
+_NUMBERS: dict[ReductionType, type[Numeric]] = {
+    ReductionType.B32: Uint32,
+    ReductionType.U32: Uint32,
+    ReductionType.S32: Int32,
+    ReductionType.F32: Float32,
+    ReductionType.B64: Uint64,
+    ReductionType.U64: Uint64,
+    ReductionType.S64: Int64,
+    ReductionType.F64: Float64,
+}
+
+
+@device_function
+def red(
+    *,
+    op: ReductionOp,
+    type_: ReductionType,
+    a: object,
+    b: object,
+    mem_order: MemOrderKind | None = None,
+    mem_scope: MemScopeKind | None = None,
+    shared_space: SharedSpace | None = None,
+) -> None:
+    """A number of memory at `a`, updated with `b` at once; the pointer says in which memory it lies."""
+    update = getattr(atomics, f"atomic_{op.value}")
+    update(raw(a), _NUMBERS[type_](raw(b)), sem=_word(mem_order), scope=_word(mem_scope))
+
+
+def _number(value: object) -> Any:
+    """A number of the language, for functions of `cute.arch`."""
+    return wrapped(raw(value))
+
+
+def _word(kind: StrEnum | None) -> str | None:
+    return None if kind is None else kind.value
+
+
+@device_function
+def mapa(*operands: object) -> Any:
+    """The same place in the shared memory of another block of the cluster."""
+    where, rank = _without_type(operands)
+    pointer = Pointer(raw(where), Int8, AddressSpace.smem)
+    return Value(map_dsmem_ptr(pointer, _number(rank)).ir_value())
+
+
+@device_function
+def cp_async_mbarrier_arrive_shared(addr: object, *, noinc: bool = False) -> None:
+    """Arrive when the asynchronous copies of this thread have landed."""
+    if not noinc:
+        raise OperandTypeError(
+            "an arrival that the barrier does not count itself is not here",
+            span=place(),
+            found="cp_async_mbarrier_arrive_shared(..., noinc=False)",
+            expected="noinc=True, and a barrier that counts the arrival",
+        )
+    mbarriers.cp_async_mbarrier_arrive_noinc(raw(addr))
+
+
+# clocks -----------------------------------------------------------------------------------------------------------
+@device_function
+def read_ptx_sreg_clock(res: object = None) -> Int32:
+    """The low half of a counter of cycles."""
+    return execution.clock().to(Int32)
+
+
+@device_function
+def read_ptx_sreg_clock64(res: object = None) -> Int64:
+    """A counter of cycles."""
+    return execution.clock64().to(Int64)
+
+
+@device_function
+def read_ptx_sreg_globaltimer(res: object = None) -> Int64:
+    """Nanoseconds since some moment, the same for all threads."""
+    return execution.globaltimer().to(Int64)
+
+
+# one thread of several, and phases --------------------------------------------------------------------------------
 @device_function
 def elect_sync(*, membermask: object = None, loc: object = None, ip: object = None) -> Any:
     """True in one lane of the warp."""

@@ -6,6 +6,7 @@ The cause is what a Python signal handler raised (Ctrl-C), or the first check th
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -198,10 +199,20 @@ def _deadlock(launch: LaunchRecord) -> DeadlockError:
     words = list(launch.waiting)
     error = deadlock(launch.text.decode(), words)
     error.notes += _place((*words[1:4], launch.where[3]), launch)
+    ranks = other_ranks()
+    error.notes += [] if ranks is None else ranks.notes()
     left = launch.total - launch.next_block
     if left > 0 and launch.total > 1:
         error.notes.append(f"{left} of {launch.total} blocks have not begun, and no thread is free for them")
     return error
+
+
+# Any: `Standstill`, which few programs load.
+def other_ranks() -> Any:
+    """What this process knows of other ranks, if it belongs to a group of several."""
+    groups: Any = sys.modules.get("triptych.ranks.group")
+    there = None if groups is None else groups.group()
+    return None if there is None or there.size == 1 else import_late("triptych.ranks.standstill").standstill_of(there)
 
 
 def _taken(reference: int) -> BaseException:

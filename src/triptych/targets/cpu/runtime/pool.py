@@ -28,7 +28,7 @@ from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychWarning
 from triptych.support.forking import import_late
 from triptych.support.processors import processors
-from triptych.support.stacks import start_thread
+from triptych.support.stacks import OBSERVERS, start_thread
 from triptych.targets.cpu.abi.abi import (
     BLOCK_MEMORY,
     KERNEL_FAULT,
@@ -44,7 +44,7 @@ from triptych.targets.cpu.abi.abi import (
 from triptych.targets.cpu.abi.system import system
 from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER, write_text
 from triptych.targets.cpu.runtime.kept_object import kept_object
-from triptych.targets.cpu.runtime.launch_errors import stop_cause
+from triptych.targets.cpu.runtime.launch_errors import other_ranks, stop_cause
 from triptych.targets.cpu.runtime.pool_code import (
     ASK_OTHERS,
     CONFIGURE,
@@ -145,6 +145,7 @@ Given = TypeVar("Given")
 _MAPPINGS = Path("/proc/self/maps")
 _OF_DEVICES, _MEMORY = "/dev/", ("/dev/shm/", "/dev/zero")
 _SEMAPHORE = "/dev/shm/sem."
+_OF_RANKS = "/triptych-ranks-"
 _TOLD: set[bytes] = set()
 """Launches of which it was said that they wait."""
 
@@ -157,6 +158,9 @@ def as_worker(work: Callable[[Given], None], given: Given) -> None:
 def nobody_else_writes(address: int) -> int:
     """Called by the pool when all blocks of a launch have looked in vain for a second: 1 ends the launch."""
     launch = LaunchRecord.from_address(address)
+    ranks, place = other_ranks(), (address, launch.identity, launch.epoch >> 24)
+    if ranks is not None and ranks.could_write(place):
+        return 0
     why = _who_could(launch.caller)
     if why and launch.identity not in _TOLD:
         _TOLD.add(launch.identity)
@@ -168,7 +172,7 @@ def nobody_else_writes(address: int) -> int:
 
 def _who_could(caller: int) -> str:
     """A reason to go on waiting, or nothing."""
-    own = {caller, get_ident()}
+    own = {caller, get_ident(), *OBSERVERS}
     others = [frame for thread, frame in sys._current_frames().items() if thread not in own and not _is_worker(frame)]
     if others:
         return f"another thread could ({len(others)} of them run Python)"
@@ -195,6 +199,8 @@ def _is_shared(line: str) -> bool:
     """`address permissions offset device inode path`"""
     permissions, path = line.split(maxsplit=2)[1], line[73:].strip()
     if permissions[1] != "w" or permissions[3] != "s" or path.startswith(_SEMAPHORE):
+        return False
+    if _OF_RANKS in path:  # who have been asked
         return False
     return not path.startswith(_OF_DEVICES) or path.startswith(_MEMORY)
 

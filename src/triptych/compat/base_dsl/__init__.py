@@ -9,6 +9,12 @@ from triptych.cute.arch.architectures import Arch
 from triptych.cute.tracing.eager import eager
 from triptych.support.config import config
 
+__all__ = ["Arch", "BaseDSL"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 class BaseDSL:
     """What programs ask the language itself."""
@@ -23,7 +29,10 @@ class BaseDSL:
 
     @eager
     def get_arch_enum(self) -> Any:
-        """The architecture of the target, or of the modelled GPU where programs run on a CPU."""
+        """The architecture of the target, or of the modelled GPU where programs run on a CPU: the one with the
+        instructions that later generations do not have, where there is one."""
         _, _, of_target = config().target.partition(":")
-        name = of_target if of_target.startswith("sm_") else f"sm_{modelled_gpu().generation}a"
-        return Arch[name]
+        if of_target.startswith("sm_"):
+            return Arch[of_target]
+        name = f"sm_{modelled_gpu().generation}"
+        return Arch[f"{name}a" if f"{name}a" in Arch.__members__ else name]

@@ -1,0 +1,3 @@
+from triptych.ranks.group import joined
+
+print(joined().size)
