@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
 from triptych.compat.base_dsl import BaseDSL
+from triptych.compat.mlir_builders.types import T
 from triptych.compat.mlir_builders.values import if_generate, while_generate, yield_out
+from triptych.cute.arch.architectures import Arch
 from triptych.cute.mathematics.arithmetic import max_of as max
 from triptych.cute.mathematics.arithmetic import min_of as min
-from triptych.cute.memory.vectors import vector_type
 from triptych.cute.tracing.device import tracing
 from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
+from triptych.driver.compiling import CompiledFunction as JitCompiledFunction
+from triptych.metastage.calls.opaque_calls import with_python_loops
 from triptych.metastage.kernels.launches import flatten
-from triptych.metastage.trace.trace import Region, place
-from triptych.metastage.values.binding_time import const_expr
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.binding_time import const_expr, truth
+from triptych.metastage.values.mlir_types import NumericType as NumericMeta
 from triptych.metastage.values.scalars import (
     BFloat16,
     Boolean,
@@ -37,6 +39,7 @@ from triptych.metastage.values.scalars import (
 from triptych.prestage.refuse import UnsupportedSyntaxError
 
 __all__ = [
+    "Arch",
     "BFloat16",
     "BaseDSL",
     "Boolean",
@@ -49,12 +52,15 @@ __all__ = [
     "Int32",
     "Int64",
     "Integer",
+    "JitCompiledFunction",
     "Numeric",
+    "NumericMeta",
     "T",
     "Uint8",
     "Uint16",
     "Uint32",
     "Uint64",
+    "and_",
     "const_expr",
     "dsl_user_op",
     "extract_mlir_values",
@@ -64,6 +70,7 @@ __all__ = [
     "min",
     "new_from_mlir_values",
     "not_",
+    "or_",
     "while_generate",
     "yield_out",
 ]
@@ -76,7 +83,9 @@ def __dir__() -> list[str]:
 
 
 def dsl_user_op(opFunc: F) -> F:
-    """Decorator for functions that take `loc` and `ip` to pass them along; nothing is done, since places are known."""
+    """Decorator for functions that take `loc` and `ip` to pass them along, and build operations by Python's own control
+    flow: a `for` in them runs while tracing."""
+    with_python_loops(opFunc)
     return opFunc
 
 
@@ -89,18 +98,9 @@ def new_from_mlir_values(obj: object, values: Sequence[Any]) -> Any:
     """An object like another one, made of other MLIR values."""
     trace = tracing()
     given = (value.ir_value() if isinstance(value, Numeric) else value for value in values)
-    with trace.readable(_left(trace.region)):  # an argument of a kernel is made of what the host has
+    with trace.looking_back():  # an argument of a kernel is made of what the host has, a result of what branches had
         like = flatten(obj, trace)[1]
     return like.build(given, trace)
-
-
-def _left(region: Region | None) -> list[Region]:
-    """The regions around that values of the program cannot be used from."""
-    found = []
-    while region is not None:
-        found += [] if region.open else [region]
-        region = region.parent
-    return found
 
 
 def not_(value: object, *, loc: object = None, ip: object = None) -> Any:
@@ -108,18 +108,14 @@ def not_(value: object, *, loc: object = None, ip: object = None) -> Any:
     return value == 0 if isinstance(value, Numeric) else not value
 
 
-def _type(text: str) -> Any:
-    return tracing().builder.type(text)
+def and_(lhs: object, rhs: object, *, loc: object = None, ip: object = None) -> Any:
+    """`lhs and rhs` as a truth value, also of run-time numbers; both are known already."""
+    return truth(lhs) & truth(rhs) if isinstance(lhs, Numeric) or isinstance(rhs, Numeric) else lhs and rhs
 
 
-def _vector(count: int, element: object) -> Any:
-    return _type(vector_type(count, str(element)))
-
-
-_SCALARS = {name: name for name in ("i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")} | {"bool": "i1"}
-
-T = SimpleNamespace(vector=_vector, **{name: partial(_type, text) for name, text in _SCALARS.items()})
-"""MLIR types, for operations of a program's own: `T.i32()`, `T.bool()`, `T.vector(4, T.f32())`."""
+def or_(lhs: object, rhs: object, *, loc: object = None, ip: object = None) -> Any:
+    """`lhs or rhs` as a truth value, also of run-time numbers; both are known already."""
+    return truth(lhs) | truth(rhs) if isinstance(lhs, Numeric) or isinstance(rhs, Numeric) else lhs or rhs
 
 
 def for_generate(*_: object, **__: object) -> NoReturn:

@@ -8,13 +8,18 @@ from __future__ import annotations
 from triptych.cute.pipeline.copy_pipelines import PipelineCpAsync, PipelineTmaStore
 from triptych.cute.pipeline.launch_control import PipelineClcFetchAsync
 from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync
-from triptych.cute.pipeline.mbarrier_ring import pipeline_init_arrive, pipeline_init_wait
+from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, agent_sync, pipeline_init_arrive, pipeline_init_wait
 from triptych.cute.pipeline.order import NamedBarrier, PipelineOrder, arrive, arrive_and_wait, sync
-from triptych.cute.pipeline.participants import Agent, CooperativeGroup, PipelineConsumer, PipelineProducer
+from triptych.cute.pipeline.participants import (
+    Agent,
+    CooperativeGroup,
+    PipelineConsumer,
+    PipelineOp,
+    PipelineProducer,
+)
 from triptych.cute.pipeline.states import PipelineState, PipelineUserType, make_pipeline_state
 from triptych.cute.pipeline.umma_pipelines import (
     PipelineAsyncUmma,
-    PipelineOp,
     PipelineTmaMultiConsumersAsync,
     PipelineTmaUmma,
     PipelineUmmaAsync,
@@ -23,6 +28,7 @@ from triptych.cute.pipeline.umma_pipelines import (
 __all__ = [
     "Agent",
     "CooperativeGroup",
+    "MbarrierArray",
     "NamedBarrier",
     "PipelineAsync",
     "PipelineAsyncUmma",
@@ -39,6 +45,7 @@ __all__ = [
     "PipelineTmaUmma",
     "PipelineUmmaAsync",
     "PipelineUserType",
+    "agent_sync",
     "arrive",
     "arrive_and_wait",
     "make_pipeline_state",

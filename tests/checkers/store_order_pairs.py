@@ -377,6 +377,7 @@ MORE_VIOLATIONS = (*STORED, *ORDERED, *MET, *MADE, *BEGUN)
 COVERED = {
     "Agent": "PipelineAsync: fewer consumers than arrive",
     "CooperativeGroup": "PipelineAsync: more producers than arrive",
+    "MbarrierArray": "PipelineAsync: fewer consumers than arrive",
     "NamedBarrier": "NamedBarrier: arrive missing",
     "PipelineAsync": "PipelineAsync: commit missing",
     "PipelineConsumer": "participants: release missing",
@@ -387,6 +388,7 @@ COVERED = {
     "PipelineTmaAsync": "PipelineTmaAsync: release missing",
     "PipelineTmaStore": "PipelineTmaStore: acquire missing",
     "PipelineUserType": "PipelineAsync: a state of the other side",
+    "agent_sync": "defer_sync: nobody waits until the barriers are made",
     "arrive": "barriers by number: arrive missing",
     "arrive_and_wait": "barriers by number: wait missing",
     "make_pipeline_state": "PipelineAsync: a state of 3 stages",

@@ -268,7 +268,7 @@ _PAIR = """
 import triptych as tt
 from triptych import cute, pipeline
 from triptych.cute.nvgpu import OperandMajorMode, cpasync, tcgen05
-from triptych.cute.pipeline.umma_pipelines import commit_products
+from triptych.cute.pipeline.umma_commits import commit_products
 from triptych.utils import TmemAllocator, blackwell_helpers
 arch = cute.arch
 TILE = (256, 64, 16)
@@ -355,7 +355,7 @@ def run(x: cute.Tensor, out: cute.Tensor):
     load_w = cute.nvgpu.make_tiled_tma_atom_B(load, columns, stages[1], TILE, mma, blocks.shape)
     k(*load_x, *load_w, out, mma, layouts, blocks).launch(grid=(2 * {{grid}},), block={{block}}, cluster=(2, 1, 1))
 """
-_COMMIT = "commit_products(results.sync_object_full.get_barrier(0), 2"
+_COMMIT = "commit_products(results.sync_object_full.get_barrier(0), tcgen05.CtaGroup.TWO"
 _OF_PAIR = (
     "tx",
     "pair",

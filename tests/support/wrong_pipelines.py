@@ -35,7 +35,7 @@ def acquire(pipe: Any, state: Any, wrong: str) -> None:
     if wrong == "expect_tx":
         pipe.sync_object_empty.wait(state.index, state.phase)
         with cute.arch.elect_one():
-            pipe.sync_object_full.arrive(state.index)
+            pipe.sync_object_full.arrive_mbarrier(state.index)
     elif wrong == "stage reused early":
         with cute.arch.elect_one():
             pipe.sync_object_full.arrive_and_expect_tx(state.index, BYTES)  # expected at once

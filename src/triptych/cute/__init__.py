@@ -12,10 +12,10 @@ _NAMES = LazyNames(
     __name__,
     {
         "triptych.cute.memory.address_spaces": "AddressSpace",
-        "triptych.cute.copies.atoms": "CopyAtom CopyLayouts CopyOperation make_copy_atom",
+        "triptych.cute.copies.atoms": "CopyAtom CopyLayouts CopyOp=CopyOperation CopyOperation make_copy_atom",
         "triptych.cute.copies.dispatch": "autovec_copy basic_copy basic_copy_if copy copy_atom_call prefetch",
         "triptych.cute.tensors.layout_queries": """
-            assume ceil_div cosize crd2idx depth elem_less idx2crd increment_coord is_congruent
+            assume ceil_div cosize crd2idx depth elem_less idx2crd increment_coord is_congruent is_static
             is_weakly_congruent leading_dim make_layout_image_mask product product_each product_like rank
             round_up shape shape_div size size_in_bytes stride
         """,
@@ -23,7 +23,7 @@ _NAMES = LazyNames(
             acos asin atan atan2 cos erf exp exp2 log log10 log2 rsqrt sin sqrt tan tanh
         """,
         "triptych.cute.mma.gemm": "gemm mma_atom_call",
-        "triptych.cute.mma.atoms": "MmaAtom MmaOperation make_mma_atom",
+        "triptych.cute.mma.atoms": "MmaAtom MmaOp=MmaOperation MmaOperation make_mma_atom",
         "triptych.frontends.ptx.lowerings": "register_ptx_meaning",
         "triptych.cute.memory.pointers": "Pointer make_ptr recast_ptr",
         "triptych.cute.tensors.printing": "print_tensor printf",
@@ -32,8 +32,8 @@ _NAMES = LazyNames(
         "triptych.cute.tensors.shared_memory": "SmemAllocator",
         "triptych.cute.tensors.structs": "struct",
         "triptych.cute.tensors.factories": """
-            make_fragment_like make_identity_tensor make_rmem_tensor make_rmem_tensor_like make_tensor
-            recast_tensor
+            make_fragment=make_rmem_tensor make_fragment_like make_identity_tensor make_rmem_tensor
+            make_rmem_tensor_like make_tensor recast_tensor
         """,
         "triptych.cute.tensors.value": "TensorSSA",
         "triptych.cute.tensors.value_functions": """
@@ -42,12 +42,12 @@ _NAMES = LazyNames(
         "triptych.cute.tensors.reduction": "ReductionOp",
         "triptych.cute.tensors.views": """
             append append_ones blocked_product coalesce complement composition dice domain_offset filter
-            filter_zeros flat_divide flat_product flatten get group_modes local_partition local_tile
-            logical_divide logical_product make_composed_layout make_identity_layout make_layout
-            make_ordered_layout prepend raked_product repeat_like select slice_ slice_and_offset
-            tile_to_shape tiled_divide tiled_product zipped_divide zipped_product
+            filter_zeros flat_divide flat_product flatten flatten_to_tuple get group_modes local_partition
+            local_tile logical_divide logical_product make_composed_layout make_identity_layout make_layout
+            make_ordered_layout prepend prepend_ones raked_product repeat_like select slice_
+            slice_and_offset tile_to_shape tiled_divide tiled_product zipped_divide zipped_product
         """,
-        "triptych.cute.tensors.tensor": "Tensor",
+        "triptych.cute.tensors.tensor": "Tensor _Tensor=Tensor",
         "triptych.cute.copies.tiled": """
             ThrCopy TiledCopy make_cotiled_copy make_tiled_copy make_tiled_copy_A make_tiled_copy_B
             make_tiled_copy_C make_tiled_copy_C_atom make_tiled_copy_D make_tiled_copy_S make_tiled_copy_tv
@@ -58,9 +58,9 @@ _NAMES = LazyNames(
         "triptych.driver.compile_calls": "compile",
         "triptych.driver.jitting": "jit kernel",
         "triptych.layout": """
-            ComposedLayout E Layout Swizzle SymInt is_static left_inverse make_layout_like make_layout_tv
-            make_swizzle max_common_layout max_common_vector nullspace recast_layout repeat right_inverse
-            transform_leaf tuple_add tuple_mul tuple_sub
+            ComposedLayout _ComposedLayout=ComposedLayout E Layout Swizzle SymInt left_inverse
+            make_layout_like make_layout_tv make_swizzle max_common_layout max_common_vector nullspace
+            recast_layout repeat right_inverse transform_leaf tuple_add tuple_mul tuple_sub
         """,
         "triptych.metastage.values.scalars": """
             BFloat16 Boolean Float Float16 Float32 Float4E2M1FN Float64 Float6E2M3FN Float6E3M2FN
@@ -75,7 +75,7 @@ _NAMES = LazyNames(
 )
 
 __getattr__ = _NAMES.load
-__all__ = sorted((*_NAMES.homes, *_NAMES.modules))  # noqa: PLE0605 - a list, although not written out
+__all__ = sorted(name for name in (*_NAMES.homes, *_NAMES.modules) if not name.startswith("_"))  # noqa: PLE0605 - a list, although not written out
 
 
 def __dir__() -> list[str]:

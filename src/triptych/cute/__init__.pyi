@@ -18,6 +18,7 @@ from triptych.objectstage.compile_flags import Contract as Contract
 from triptych.cute.tensors.program_integers import Coord as Coord
 from triptych.cute.copies.atoms import CopyAtom as CopyAtom
 from triptych.cute.copies.atoms import CopyLayouts as CopyLayouts
+from triptych.cute.copies.atoms import CopyOperation as CopyOp
 from triptych.cute.copies.atoms import CopyOperation as CopyOperation
 from triptych.layout import E as E
 from triptych.objectstage.compile_flags import EnableAssertions as EnableAssertions
@@ -50,6 +51,7 @@ from triptych.objectstage.compile_flags import KeepCUBIN as KeepCUBIN
 from triptych.objectstage.compile_flags import KeepPTX as KeepPTX
 from triptych.layout import Layout as Layout
 from triptych.cute.mma.atoms import MmaAtom as MmaAtom
+from triptych.cute.mma.atoms import MmaOperation as MmaOp
 from triptych.cute.mma.atoms import MmaOperation as MmaOperation
 from triptych.metastage.values.scalars import Numeric as Numeric
 from triptych.objectstage.compile_flags import OptLevel as OptLevel
@@ -73,6 +75,8 @@ from triptych.metastage.values.scalars import Uint16 as Uint16
 from triptych.metastage.values.scalars import Uint32 as Uint32
 from triptych.metastage.values.scalars import Uint64 as Uint64
 from triptych.metastage.values.scalars import Uint128 as Uint128
+from triptych.layout import ComposedLayout as _ComposedLayout
+from triptych.cute.tensors.tensor import Tensor as _Tensor
 from triptych.cute.mathematics.functions import acos as acos
 from triptych.cute.tensors.value_functions import all_ as all_
 from triptych.cute.tensors.value_functions import any_ as any_
@@ -111,6 +115,7 @@ from triptych.cute.tensors.views import filter_zeros as filter_zeros
 from triptych.cute.tensors.views import flat_divide as flat_divide
 from triptych.cute.tensors.views import flat_product as flat_product
 from triptych.cute.tensors.views import flatten as flatten
+from triptych.cute.tensors.views import flatten_to_tuple as flatten_to_tuple
 from triptych.cute.tensors.value_functions import full as full
 from triptych.cute.tensors.value_functions import full_like as full_like
 from triptych.cute.mma.gemm import gemm as gemm
@@ -119,7 +124,7 @@ from triptych.cute.tensors.views import group_modes as group_modes
 from triptych.cute.tensors.layout_queries import idx2crd as idx2crd
 from triptych.cute.tensors.layout_queries import increment_coord as increment_coord
 from triptych.cute.tensors.layout_queries import is_congruent as is_congruent
-from triptych.layout import is_static as is_static
+from triptych.cute.tensors.layout_queries import is_static as is_static
 from triptych.cute.tensors.layout_queries import is_weakly_congruent as is_weakly_congruent
 from triptych.driver.jitting import jit as jit
 from triptych.driver.jitting import kernel as kernel
@@ -135,6 +140,7 @@ from triptych.cute.tensors.views import logical_product as logical_product
 from triptych.cute.tensors.views import make_composed_layout as make_composed_layout
 from triptych.cute.copies.atoms import make_copy_atom as make_copy_atom
 from triptych.cute.copies.tiled import make_cotiled_copy as make_cotiled_copy
+from triptych.cute.tensors.factories import make_rmem_tensor as make_fragment
 from triptych.cute.tensors.factories import make_fragment_like as make_fragment_like
 from triptych.cute.tensors.views import make_identity_layout as make_identity_layout
 from triptych.cute.tensors.factories import make_identity_tensor as make_identity_tensor
@@ -165,6 +171,7 @@ from triptych.layout import nullspace as nullspace
 from triptych.cute.tensors.value_functions import ones_like as ones_like
 from triptych.cute.copies.dispatch import prefetch as prefetch
 from triptych.cute.tensors.views import prepend as prepend
+from triptych.cute.tensors.views import prepend_ones as prepend_ones
 from triptych.cute.tensors.printing import print_tensor as print_tensor
 from triptych.cute.tensors.printing import printf as printf
 from triptych.cute.tensors.layout_queries import product as product
@@ -223,6 +230,7 @@ __all__ = [
     "Coord",
     "CopyAtom",
     "CopyLayouts",
+    "CopyOp",
     "CopyOperation",
     "E",
     "EnableAssertions",
@@ -255,6 +263,7 @@ __all__ = [
     "KeepPTX",
     "Layout",
     "MmaAtom",
+    "MmaOp",
     "MmaOperation",
     "Numeric",
     "OptLevel",
@@ -317,6 +326,7 @@ __all__ = [
     "flat_divide",
     "flat_product",
     "flatten",
+    "flatten_to_tuple",
     "full",
     "full_like",
     "gemm",
@@ -341,6 +351,7 @@ __all__ = [
     "make_composed_layout",
     "make_copy_atom",
     "make_cotiled_copy",
+    "make_fragment",
     "make_fragment_like",
     "make_identity_layout",
     "make_identity_tensor",
@@ -373,6 +384,7 @@ __all__ = [
     "ones_like",
     "prefetch",
     "prepend",
+    "prepend_ones",
     "print_tensor",
     "printf",
     "product",

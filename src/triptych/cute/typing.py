@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.program_integers import Coord, Int, IntTuple, Shape, Stride, Tile
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import ComposedLayout, Layout, SymInt
 from triptych.metastage.values.binding_time import Constexpr
+from triptych.metastage.values.mlir_types import NumericType as NumericMeta
 from triptych.metastage.values.scalars import (
     BFloat16,
     Boolean,
@@ -67,8 +71,10 @@ __all__ = [
     "Int128",
     "IntTuple",
     "Integer",
+    "JitArgument",
     "Layout",
     "Numeric",
+    "NumericMeta",
     "Pointer",
     "Shape",
     "Stride",
@@ -82,6 +88,15 @@ __all__ = [
     "Uint64",
     "Uint128",
 ]
+
+
+@runtime_checkable
+class JitArgument(Protocol):
+    """What a program's own kind of argument has: its addresses, the types behind them, and how it is made of values."""
+
+    def __c_pointers__(self) -> Sequence[Any]: ...
+    def __get_mlir_types__(self) -> Sequence[Any]: ...
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Any: ...
 
 
 def __dir__() -> list[str]:

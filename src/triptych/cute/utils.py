@@ -5,7 +5,7 @@ from __future__ import annotations
 from triptych.cute.memory.shared_window import get_smem_capacity_in_bytes
 from triptych.cute.runtime.element_conversion import create_cute_tensor_for_fp8, is_fp8_dtype
 from triptych.cute.tensors.layout_orders import LayoutEnum
-from triptych.cute.tensors.shared_memory import SmemAllocator
+from triptych.cute.tensors.shared_memory import SmemAllocator, SmemPartition
 from triptych.cute.tensors.tensor_memory import TmemAllocator, get_num_tmem_alloc_cols
 from triptych.layout import AnyLayout, IntTuple, Layout, ProfileError, draw_latex, index_grid, text, thread_value_grid
 from triptych.layout.picture import Grid
@@ -39,6 +39,7 @@ def _print_document(grid: Grid) -> None:
 __all__ = [
     "LayoutEnum",
     "SmemAllocator",
+    "SmemPartition",
     "TmemAllocator",
     "create_cute_tensor_for_fp8",
     "get_num_tmem_alloc_cols",

@@ -162,6 +162,11 @@ def append_ones(value: object, up_to_rank: int | None = None) -> Any:
     return append(value, trusted(1, 0) if isinstance(value, Layout | ComposedLayout) else 1, up_to_rank)
 
 
+def prepend_ones(value: object, up_to_rank: int | None = None) -> Any:
+    """The value with trivial modes before its own."""
+    return prepend(value, trusted(1, 0) if isinstance(value, Layout | ComposedLayout) else 1, up_to_rank)
+
+
 def _extend(
     value: object,
     elem: object,

@@ -83,6 +83,21 @@ class Swizzle:
             )
 
     @property
+    def num_bits(self) -> int:
+        """The width of the two fields."""
+        return self.bits
+
+    @property
+    def num_base(self) -> int:
+        """How many low bits are left alone."""
+        return self.base
+
+    @property
+    def num_shift(self) -> int:
+        """The distance between the fields."""
+        return self.shift
+
+    @property
     def is_static(self) -> bool:
         """A swizzle is always known now."""
         return True

@@ -38,12 +38,13 @@ class Program:
 
     @cute.kernel
     def kernel(self, out: cute.Tensor, problem: Problem) -> None:
-        work = WorkTileInfo((problem.shape[0], 0, (problem.shape[1], 7)), out.shape[0] > 3)
+        work = WorkTileInfo((problem.shape[0], None, (problem.shape[1], 7)), out.shape[0] > 3)
         while work.is_valid_tile:
             out[0], out[1] = work.tile_idx[0], work.tile_idx[2][0]
             out[2] = self.step(True, work.tile_idx[2][1])
             out[3] = self.step(False, work.tile_idx[2][1])
-            work = WorkTileInfo((1, 0, (2, 3)), False)
+            assert work.tile_idx[1] is None
+            work = WorkTileInfo((1, None, (2, 3)), False)
 
     @cute.jit
     def __call__(self, out: cute.Tensor) -> None:

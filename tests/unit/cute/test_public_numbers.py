@@ -11,6 +11,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
+from triptych.cute.tracing.errors import ElementTypeError
 
 
 @tt.kernel
@@ -33,6 +34,42 @@ def test_the_size_of_int32_numbers_is_an_int32_or_reported() -> None:
     assert o.tolist() == [3, 65]
     with pytest.raises(ValueError, match="a product of Int32 numbers does not fit in Int32"):
         count(o, 2**20, 2**12)
+
+
+@tt.kernel
+def placed(o: cute.Tensor, n: tt.Int32, m: tt.Int32) -> None:
+    tensor = cute.domain_offset((n, m * 4), cute.make_identity_tensor((8, 4)))
+    row, column = tensor[5, 2]
+    assert isinstance(row, tt.Int64)  # 5 more than the largest Int32 is none
+    _, rest = divmod(row, cute.FastDivmodDivisor(m))  # type: ignore[arg-type]
+    o[0], o[1], o[2] = row, column // 4, n * 3 + (column - column // 4 * 4) - rest
+
+
+@tt.jit
+def place(o: cute.Tensor, n: tt.Int32, m: tt.Int32) -> None:
+    placed(o, n, m).launch(grid=1, block=1)
+
+
+def test_coordinates_of_int32_numbers_are_int32_or_reported() -> None:
+    o = np.zeros(3, np.int32)
+    place(o, 4, 2)
+    assert o.tolist() == [9, 2, 14 - 9 % 2]
+    with pytest.raises(ValueError, match="an integer of a layout does not fit in Int32"):
+        place(o, 2**31 - 3, 2)
+
+
+@tt.kernel
+def other_words(o: cute.Tensor, n: tt.Int64) -> None:
+    o[0] = n + cute.domain_offset((tt.Int32(n) * 8,), cute.make_identity_tensor((8,)))[5][0]
+
+
+def test_other_numbers_of_64_bits_are_no_int32() -> None:
+    @tt.jit
+    def call(o: cute.Tensor, n: tt.Int64) -> None:
+        other_words(o, n).launch(grid=1, block=1)
+
+    with pytest.raises(ElementTypeError, match="Int64 does not become Int32 by itself"):
+        call(np.zeros(1, np.int32), 3)
 
 
 @tt.kernel

@@ -35,14 +35,15 @@ from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
     from triptych.cute.arch.architectures import Arch
-    from triptych.frontends.ptx.inline import inline_ptx, prmt
+    from triptych.frontends.ptx.inline import inline_ptx, lop3, prmt
 
 WARP_SIZE: int
 """Threads of a warp: of the target, in code that is being traced for one; 32 otherwise."""
 FULL_MASK: int
 """A mask with a bit for each of them."""
 
-__all__ = ["FULL_MASK", "WARP_SIZE", "Arch", "inline_ptx", "prmt"]
+__all__ = ["FULL_MASK", "WARP_SIZE", "Arch", "inline_ptx", "lop3", "mbarrier_init_arrive_cnt"]
+__all__ += ["mbarrier_init_tx_bytes", "prmt"]
 __all__ += accesses.__all__
 __all__ += async_copies.__all__
 __all__ += atomics.__all__
@@ -56,9 +57,13 @@ __all__ += tensor_memory.__all__
 __all__ += warp.__all__
 
 
+_FORMERLY = {"mbarrier_init_arrive_cnt": "mbarrier_init", "mbarrier_init_tx_bytes": "mbarrier_arrive_and_expect_tx"}
+"""Names that older programs use, and what they are called now."""
+
 _LATE = {
     "Arch": "triptych.cute.arch.architectures",
     "inline_ptx": "triptych.frontends.ptx.inline",
+    "lop3": "triptych.frontends.ptx.inline",
     "prmt": "triptych.frontends.ptx.inline",
 }
 """Names that few programs use, or that a front end on top of this package has."""
@@ -71,6 +76,8 @@ _OF_THE_TARGET: dict[str, Callable[[], int]] = {
 if not TYPE_CHECKING:  # which would take every name for one of the module's
 
     def __getattr__(name: str) -> Any:
+        if name in _FORMERLY:
+            return globals()[_FORMERLY[name]]
         if name in _LATE:
             return globals().setdefault(name, getattr(import_late(_LATE[name]), name))
         if name in _OF_THE_TARGET:

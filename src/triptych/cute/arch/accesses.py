@@ -1,4 +1,5 @@
-"""Loads and stores with a memory order, a scope and a cache operator (`ld`, `st`), at a pointer or a bare address.
+"""Loads and stores with a memory order, a scope and a cache operator (`ld`, `st`), at a pointer or a bare address; and
+prefetches.
 
 Input: where, the words of the instruction set, and for stores a number or a vector of them. Output: the number that is
 there, or the access.
@@ -16,11 +17,13 @@ from triptych.cute.memory.vectors import extract
 from triptych.cute.tracing.device import Integer, device_function, device_trace, number
 from triptych.ir.handles import Value
 from triptych.ir.types import type_text
+from triptych.kernel_ir.dialects.simt import PREFETCH
+from triptych.kernel_ir.dialects.tile import TENSORMAP_PREFETCH
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric, numeric_class
 
-__all__ = ["load", "store"]
+__all__ = ["load", "prefetch", "store"]
 
 _CACHE_OPERATORS = {
     "ca": LoadCacheMode.ALWAYS,
@@ -29,7 +32,15 @@ _CACHE_OPERATORS = {
     "lu": LoadCacheMode.LAST_USE,
     "cv": LoadCacheMode.NONE,
 }
-_SPACES = {space.pointer_type: space for space in (AddressSpace.gmem, AddressSpace.smem, AddressSpace.generic)}
+_LOADED = (AddressSpace.gmem, AddressSpace.smem, AddressSpace.dsmem, AddressSpace.generic)
+_SPACES = {space.pointer_type: space for space in _LOADED}
+_STATE_SPACES = {
+    "global": (AddressSpace.gmem, AddressSpace.generic),
+    "shared": (AddressSpace.smem, AddressSpace.generic),
+    "cta": (AddressSpace.smem, AddressSpace.generic),
+    "cluster": (AddressSpace.smem, AddressSpace.dsmem, AddressSpace.generic),
+}
+"""The memories that a pointer may point into where a program names its state space (`ss`)."""
 _Word = TypeVar("_Word")
 
 
@@ -41,22 +52,40 @@ def load(
     sem: str | None = None,
     scope: str | None = None,
     cop: str | None = None,
+    ss: str | None = None,
 ) -> Any:
-    """The number at an address: weak, or in an order (`sem`) that the threads of a scope see."""
+    """The number at an address: weak, or in an order (`sem`) that the threads of a scope see.
+
+    `ss` says again which memory it is in, "cluster" for that of another block.
+    """
     kind = numeric_class(dtype)
     mode = LoadCacheMode.ALWAYS if cop is None else _word("cache operator", cop, _CACHE_OPERATORS)
     with hinted(_hints(sem, scope, mode)):
-        return _pointer(ptr, kind, kind.width // 8).load()
+        return _pointer(ptr, kind, kind.width // 8, ss).load()
+
+
+@device_function
+def prefetch(ptr: Pointer | Value, *, tensormap: bool = False) -> None:
+    """Bring a line of memory into the cache that all share, or a tensor map where copies look for it."""
+    address = ptr.ir_value() if isinstance(ptr, Pointer) else ptr
+    if tensormap and type_text(address.type) != AddressSpace.generic.pointer_type:
+        address = device_trace().value("llvm.addrspacecast", (address,), AddressSpace.generic.pointer_type)
+    device_trace().operation(TENSORMAP_PREFETCH if tensormap else PREFETCH, (address,))
 
 
 @device_function
 def store(
-    ptr: Pointer | Value, val: Integer | float | Value, *, sem: str | None = None, scope: str | None = None
+    ptr: Pointer | Value,
+    val: Integer | float | Value,
+    *,
+    sem: str | None = None,
+    scope: str | None = None,
+    ss: str | None = None,
 ) -> None:
     """Write a number at an address, or a vector of them from there on."""
     numbers = _numbers(val)
     kind = type(numbers[0])
-    first = _pointer(ptr, kind, len(numbers) * kind.width // 8)
+    first = _pointer(ptr, kind, len(numbers) * kind.width // 8, ss)
     with hinted(_hints(sem, scope, LoadCacheMode.ALWAYS)):
         for i, each in enumerate(numbers):
             (first + i).store(each)
@@ -77,15 +106,24 @@ def _word(what: str, given: str, known: dict[str, _Word]) -> _Word:
     )
 
 
-def _pointer(ptr: object, dtype: type[Numeric], size: int) -> Pointer:
+def _pointer(ptr: object, dtype: type[Numeric], size: int, space: str | None) -> Pointer:
     """A pointer to such elements, of which a bare address is taken to be a whole access."""
     if isinstance(ptr, Pointer):
-        return ptr.recast(dtype, None)
-    if is_address(ptr) and type_text(ptr.type) in _SPACES:
-        return Pointer(ptr, dtype, _SPACES[type_text(ptr.type)], size)
-    raise OperandTypeError(
-        "a load or store needs an address", span=place(), found=type(ptr).__name__, expected="a Pointer"
-    )
+        found = ptr.recast(dtype, None)
+    elif is_address(ptr) and type_text(ptr.type) in _SPACES:
+        found = Pointer(ptr, dtype, _SPACES[type_text(ptr.type)], size)
+    else:
+        raise OperandTypeError(
+            "a load or store needs an address", span=place(), found=type(ptr).__name__, expected="a Pointer"
+        )
+    if space is not None and found.memspace not in _word("state space", space, _STATE_SPACES):
+        raise OperandTypeError(
+            "the pointer points into another memory than the access says",
+            span=place(),
+            found=f"a pointer into {found.memspace.name} for ss={space!r}",
+            expected=f"a pointer into {_STATE_SPACES[space][0].name}",
+        )
+    return found
 
 
 def _numbers(val: object) -> list[Numeric]:

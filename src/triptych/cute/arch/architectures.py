@@ -33,6 +33,12 @@ class _Architecture(enum.Enum):
         """The letter after the number, if any."""
         return str(self.value[1])
 
+    def is_family_of(self, arch: _Architecture) -> bool:
+        """Whether code of this one may use what `sm_100f` has: its family begins there, and needs a letter."""
+        if arch.suffix != "f":
+            return self is arch
+        return bool(self.suffix) and self.major == arch.major and self.minor >= arch.minor
+
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, _Architecture):
             return NotImplemented

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from triptych.cute.tracing.device import Integer, device_function, device_trace
 from triptych.kernel_ir.dialects.simt import ASYNC_COMMIT, ASYNC_FENCE, ASYNC_WAIT, BULK_COMMIT, BULK_WAIT
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 
 __all__ = [
+    "ProxyKind",
+    "SharedSpace",
     "cp_async_bulk_commit_group",
     "cp_async_bulk_wait_group",
     "cp_async_commit_group",
@@ -40,12 +44,30 @@ def cp_async_wait_group(n: Integer) -> None:
     trace.operation(ASYNC_WAIT, attributes={"groups": trace.builder.integer("i32", n)})
 
 
+class ProxyKind(Enum):
+    """Who accesses memory by another way than loads and stores, by the word of the instruction set."""
+
+    alias = "alias"
+    async_ = "async"
+    async_global = "async.global"
+    async_shared = "async.shared"
+    tensormap = "tensormap"
+    generic = "generic"
+
+
+class SharedSpace(Enum):
+    """Whose shared memory is meant: that of the block, or of all blocks of its cluster."""
+
+    shared_cta = "cta"
+    shared_cluster = "cluster"
+
+
 _SPACES = {"async": "all", "async.global": "global", "async.shared": "shared"}
 _SHARED_SPACES = (None, "cta", "cluster")
 
 
 @device_function
-def fence_proxy(kind: str, *, space: str | None = None) -> None:
+def fence_proxy(kind: str | ProxyKind, *, space: str | SharedSpace | None = None) -> None:
     """What this thread wrote before is visible to TMA copies and WGMMA after its next barrier.
 
     `kind` says in which memory: "async.shared" (of the block with `space="cta"`), "async.global", or "async" for both.

@@ -22,9 +22,11 @@ __all__ = [
     "atomic_add",
     "atomic_and",
     "atomic_cas",
+    "atomic_dec",
     "atomic_exch",
     "atomic_fmax",
     "atomic_fmin",
+    "atomic_inc",
     "atomic_max",
     "atomic_min",
     "atomic_or",
@@ -62,9 +64,10 @@ def _unknown(what: str, given: str, known: dict[str, object] | dict[str, int] | 
     )
 
 
+_WORDS = ("Int32", "Uint32")
 _INTEGERS = ("Int32", "Uint32", "Int64", "Uint64")
 _FLOATS = ("Float16", "BFloat16", "Float32", "Float64")
-_OPERATIONS = {"exch": 0, "add": 1, "and": 3, "or": 5, "xor": 6, "max": 7, "min": 8}
+_OPERATIONS = {"exch": 0, "add": 1, "and": 3, "or": 5, "xor": 6, "max": 7, "min": 8, "inc": 15, "dec": 16}
 """LLVM's numbers of the operations on signed integers."""
 _UNSIGNED = {"max": 9, "min": 10}
 _FLOATING = {"exch": 0, "add": 11, "max": 13, "min": 14}
@@ -94,6 +97,8 @@ atomic_and = _updating("and", "Keep the bits at `ptr` that `val` has too.")
 atomic_or = _updating("or", "Set the bits of `val` at `ptr`.")
 atomic_xor = _updating("xor", "Turn the bits of `val` over at `ptr`.")
 atomic_exch = _updating("exch", "Put `val` at `ptr`.")
+atomic_inc = _updating("inc", "Add one to what is at `ptr`, or begin again at 0 after `val`; both count as unsigned.")
+atomic_dec = _updating("dec", "Take one from what is at `ptr`; after 0, and from beyond `val`, comes `val`.")
 
 
 @device_function
@@ -152,8 +157,8 @@ def atomic_cas(
 def _update(operation: str, ptr: Pointer | Value, val: Integer | float, sem: str | None, scope: str | None) -> Numeric:
     trace = device_trace()
     address, dtype = _place(ptr, val)
-    floats = operation in _FLOATING
-    _require(dtype, operation, (*_INTEGERS, *_FLOATS) if floats else _INTEGERS)
+    wide = (*_INTEGERS, *_FLOATS) if operation in _FLOATING else _INTEGERS
+    _require(dtype, operation, _WORDS if operation in ("inc", "dec") else wide)
     integer = trace.builder.integer
     attributes = {
         "bin_op": integer("i64", _number_of(operation, dtype)),

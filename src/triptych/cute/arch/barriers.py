@@ -5,6 +5,7 @@ from __future__ import annotations
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tracing.device import Integer, bits32, device_function, device_model, device_trace, lane_mask
+from triptych.ir.handles import Value
 from triptych.kernel_ir.dialects.simt import (
     BARRIER,
     BARRIER_ARRIVE,
@@ -23,6 +24,7 @@ __all__ = [
     "cluster_arrive_relaxed",
     "cluster_wait",
     "map_dsmem_ptr",
+    "mapa",
     "sync_threads",
     "sync_warp",
 ]
@@ -120,3 +122,10 @@ def map_dsmem_ptr(smem_ptr: object, peer_cta_rank_in_cluster: Integer) -> Pointe
     operands = (smem_ptr.ir_value(), bits32(peer_cta_rank_in_cluster))
     there = device_trace().value(CLUSTER_ADDRESS, operands, AddressSpace.dsmem.pointer_type)
     return Pointer(there, smem_ptr.dtype, AddressSpace.dsmem, smem_ptr.alignment, swizzle=smem_ptr.swizzle)
+
+
+@device_function
+def mapa(ptr: object, cta_rank_in_cluster: Integer = 0) -> Value:
+    """The same place in the shared memory of another block, as an MLIR pointer."""
+    there: Value = map_dsmem_ptr(ptr, cta_rank_in_cluster).ir_value()
+    return there

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from triptych.cute.memory.vectors import extract, join
 from triptych.cute.tracing.device import (
     Integer,
     device_function,
@@ -25,15 +26,19 @@ from triptych.metastage.values.scalars import NUMERIC_CLASSES, Float32, Int32, N
 __all__ = [
     "add_packed_f32x2",
     "brev",
+    "calc_packed_f32x2_op",
     "clz",
     "exp",
     "exp2",
+    "exp_packed_f32x2",
     "ffs",
     "fma",
     "fma_packed_f32x2",
     "fmax",
     "fmin",
+    "mul_hi",
     "mul_packed_f32x2",
+    "mul_wide",
     "popc",
     "rcp_approx",
     "sub_packed_f32x2",
@@ -116,6 +121,33 @@ def fma_packed_f32x2(a: Pair, b: Pair, c: Pair, *, rnd: str = "rn", ftz: bool = 
     return _pairwise(fma, rnd, a, b, c)
 
 
+@device_function
+def exp_packed_f32x2(a: Pair) -> Pair:
+    """About e to the power of both of a pair of Float32."""
+    first, second = a
+    return exp(first), exp(second)
+
+
+@device_function
+def calc_packed_f32x2_op(
+    src_a: Pair,
+    src_b: Pair,
+    src_c: Pair | None,
+    calc_func: Callable[..., Any],
+    *,
+    rnd: str = "rn",
+    ftz: bool = False,
+) -> Pair:
+    """Two or three pairs of Float32 through a builder call on vectors of two."""
+    trace, kind = device_trace(), Float32.info.mlir
+    pairs = [pair for pair in (src_a, src_b, src_c) if pair is not None]
+    vectors = [join(trace, [number(each).to(Float32).ir_value() for each in pair], kind) for pair in pairs]
+    found = calc_func(*vectors, rnd=rnd, ftz=ftz)
+    vector = getattr(found, "ir_value", lambda: found)()
+    first, second = (Float32.of(extract(trace, vector, side, kind), trace.region) for side in (0, 1))
+    return first, second
+
+
 def _pairwise(op: Callable[..., Any], rnd: str, *pairs: Pair) -> Pair:
     if rnd != "rn":
         raise OperandTypeError(
@@ -183,6 +215,45 @@ def brev(value: Integer) -> Any:
         reversed_ = ((reversed_ >> span) & low) | ((reversed_ & low) << span)
         span *= 2
     return reversed_.to(type(own))
+
+
+@device_function
+def mul_wide(a: Integer, b: Integer) -> Any:
+    """The product of two integers of a type, in the type of twice the width."""
+    own = _of_one_type("mul_wide", a, b)
+    kind = type(own[0])
+    if kind.width > 64:
+        raise OperandTypeError(
+            "mul_wide makes integers of up to 128 bits",
+            span=place(),
+            found=kind.__name__,
+            expected="Int64, Uint64 or narrower integers",
+        )
+    wide = NUMERIC_CLASSES[f"{'Int' if kind.signed else 'Uint'}{2 * kind.width}"]
+    left, right = (each.to(wide) for each in own)
+    return left * right
+
+
+@device_function
+def mul_hi(a: Integer, b: Integer) -> Any:
+    """The high half of the product of two integers of a type."""
+    product = mul_wide(a, b)
+    kind = NUMERIC_CLASSES[f"{'Int' if product.signed else 'Uint'}{product.width // 2}"]
+    return (product >> kind.width).to(kind)
+
+
+def _of_one_type(what: str, a: Integer, b: Integer) -> list[Numeric]:
+    """Two integers of one type, where a Python number takes that of the other one."""
+    known = [value for value in (a, b) if isinstance(value, Numeric)]
+    kind = type(known[0]) if known else Int32
+    if any(type(value) is not kind for value in known):
+        raise OperandTypeError(
+            f"{what} multiplies integers of one type",
+            span=place(),
+            found=" and ".join(type(value).__name__ for value in known),
+            expected="the same type twice",
+        )
+    return [_integer(what, kind(value)) for value in (a, b)]
 
 
 def _integer(what: str, value: Integer) -> Numeric:

@@ -7,7 +7,7 @@ from triptych.cute.memory.addresses import Allocation, Origin, advance, checks_b
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.shared_window import shared_start
-from triptych.cute.tracing.device import device_function, device_trace, kernel_body
+from triptych.cute.tracing.device import device_function, device_trace, host_value, kernel_body
 from triptych.cute.tracing.errors import PointerError, StaticTensorError
 from triptych.ir.modules import SHARED_ALIGNMENT
 from triptych.metastage.trace.trace import KernelBody, place
@@ -46,10 +46,7 @@ def get_dyn_smem(element_type: type[Numeric], alignment: int | None = None) -> P
 @device_function
 def dynamic_smem_size() -> Int32:
     """How many bytes of shared memory the launch provides."""
-    trace, kernel = device_trace(), kernel_body()
-    if kernel.size_argument is None:
-        kernel.size_argument = trace.entry.add_argument(trace.builder.type("i32"), trace.location())
-    return Int32.of(kernel.size_argument, trace.region)
+    return Int32.of(host_value("bytes of shared memory", "i32", lambda size: size), device_trace().region)
 
 
 @device_function

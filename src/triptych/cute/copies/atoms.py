@@ -75,6 +75,10 @@ class CopyOperation(Operation, ABC):
         """Which caches keep what its plain loads read."""
         return LoadCacheMode.ALWAYS
 
+    def operands(self, atom: CopyAtom, src: Tensor, dst: Tensor) -> tuple[Tensor, Tensor]:
+        """The two sides as the instruction takes them, where a program may also give them otherwise."""
+        return src, dst
+
     def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
         """Emit a copy as a whole, where it is none that every thread makes instruction by instruction."""
         return False
@@ -85,6 +89,10 @@ class CopyOperation(Operation, ABC):
 
     def emit_reduced(self, atom: CopyAtom, src: Tensor, dst: Tensor, reduced: Tensor, index: int) -> bool:
         """Emit instruction `index` of an operation that also reduces what it moves to element `index` of `reduced`."""
+        return False
+
+    def emit_guarded(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int, allowed: object) -> bool:
+        """Emit instruction `index` with its predicate, where an operation has one of its own."""
         return False
 
     @abstractmethod

@@ -120,8 +120,9 @@ def copy(
 ) -> None:
     """Copy what one thread holds, as the atom moves it.
 
-    `pred` has a Boolean for each instruction, in the order (instructions of the first mode, other modes…), or one for
-    each element that a thread moves alone; where it is false nothing is read and the destination stays what it is.
+    `pred` has a Boolean for each instruction, in the order (instructions of the first mode, other modes…), for each
+    group of values of a partition ((values, groups), other modes…), or for each element that a thread moves alone.
+    Where it is false nothing is read; the destination stays what it is, or has zeros (`cpasync.CopyG2SOp`).
     A copy that reduces what it moves (`LdRed32x32bOp`) has two destinations: the values, and one for each instruction.
     `l1c_evict_priority` says the L1 eviction priority of what is accessed.
 
@@ -157,19 +158,24 @@ def _copy(used: CopyAtom, src: Tensor, dst: Tensor, pred: Tensor | None) -> None
     if used.num_bits_per_copy == 0 and used.op.is_divisible and pred is None:
         autovec_copy(src, dst)
         return
+    src, dst = used.op.operands(used, src, dst)
     read, written = used.values_read, used.values_written
     if pred is not None and used.op.is_divisible and size(pred.layout) == size(src.layout):
         read = written = 1
     count = _count(src, dst, read, written, used)
-    if pred is not None:
-        _require_predicates(pred, src, count, read)
+    together = 1 if pred is None else _guarded_together(pred, src, count, read)
     source, target = _arranged(src, read, count), _arranged(dst, written, count)
     for index in range(count):
         emit = partial(used.op.emit, used, source, target, index)
-        emit() if pred is None else only_if(pred[index], emit)
+        allowed = None if pred is None else pred[index // together]
+        if allowed is None:
+            emit()
+        elif not used.op.emit_guarded(used, source, target, index, allowed):
+            only_if(allowed, emit)
 
 
 def _copy_and_reduce(used: CopyAtom, src: Tensor, dst: Tensor, reduced: Tensor) -> None:
+    src, dst = used.op.operands(used, src, dst)
     count = _count(src, dst, used.values_read, used.values_written, used)
     if static_size(reduced.layout, reduced) != count:
         raise TensorShapeError(
@@ -234,13 +240,21 @@ def _count(src: Tensor, dst: Tensor, read: int, written: int, atom: CopyAtom) ->
     return counts[0]
 
 
-def _require_predicates(pred: Tensor, src: Tensor, count: int, together: int) -> None:
-    if size(pred.layout) == count:
-        return
+def _guarded_together(pred: Tensor, src: Tensor, count: int, read: int) -> int:
+    """How many instructions, one after the other, a predicate is for.
+
+    One; or those of the values that a partition of shape ((values, more of them), …) has in one place, where another
+    copy, that moves all of these at once, has made the partition and the predicates.
+    """
+    first = src.layout.shape[0] if isinstance(src.layout.shape, tuple) else src.layout.shape
+    values = size(first[0]) if isinstance(first, tuple) else read
+    for together in (1, values // read if isinstance(values, int) and values % read == 0 else 1):
+        if size(pred.layout) * together == count:
+            return together
     raise TensorShapeError(
         "a predicate that fits neither the elements nor the instructions of a copy",
         span=place(),
-        found=f"{text(pred.layout.shape)} predicates for {text(src.layout.shape)} elements, {together} at once",
+        found=f"{text(pred.layout.shape)} predicates for {text(src.layout.shape)} elements, {read} at once",
         expected=f"{count} predicates, one for each instruction",
     )
 

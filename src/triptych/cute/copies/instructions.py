@@ -11,8 +11,10 @@ import math
 from typing import Any
 
 from triptych.cute.copies.atoms import CopyAtom
+from triptych.cute.copies.dispatch import only_if
 from triptych.cute.memory.access import accessed
 from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.addresses import check_access, checks_bounds, reached
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.tensors.tensor import Tensor, static_size
 from triptych.cute.tracing.device import device_function, tracing
@@ -24,6 +26,8 @@ from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX
 from triptych.layout import ComposedLayout, Int, Layout, Swizzle, coalesce, divisibility
 from triptych.layout.coordinates import all_indices
 from triptych.metastage.trace.trace import Trace, place
+from triptych.metastage.values.binding_time import truth
+from triptych.metastage.values.scalars import Int32
 
 
 def require_memory(atom: CopyAtom, role: str, tensor: Tensor, space: AddressSpace) -> None:
@@ -48,6 +52,10 @@ def require_memory(atom: CopyAtom, role: str, tensor: Tensor, space: AddressSpac
 
 def row_address(atom: CopyAtom, role: str, tensor: Tensor, index: int, in_bytes: int) -> Any:
     """The address of what a thread gives instruction `index`, proven to be aligned and side by side."""
+    return accessed(tensor.pointer, _row_offset(atom, role, tensor, index, in_bytes), in_bytes, in_bytes, tensor)
+
+
+def _row_offset(atom: CopyAtom, role: str, tensor: Tensor, index: int, in_bytes: int) -> Int:
     offset = tensor.offset((0, index))
     _require_side_by_side(atom, role, tensor)
     known = _alignment(tensor, offset)
@@ -59,7 +67,7 @@ def row_address(atom: CopyAtom, role: str, tensor: Tensor, index: int, in_bytes:
             expected=f"a pointer and offsets that are known to be multiples of {in_bytes} bytes",
             instead=_remedy(tensor, in_bytes),
         )
-    return accessed(tensor.pointer, offset, in_bytes, in_bytes, tensor)
+    return offset
 
 
 def word_offsets(atom: CopyAtom, role: str, tensor: Tensor, index: int, in_bytes: int) -> list[Int]:
@@ -127,18 +135,27 @@ def _remedy(tensor: Tensor, in_bytes: int) -> str:
 
 
 @device_function
-def copy_asynchronously(cached_in: str, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
-    """Instruction `index` of tensors (values of an instruction, instructions)."""
+def copy_asynchronously(
+    cached_in: str, atom: CopyAtom, src: Tensor, dst: Tensor, index: int, allowed: object = None
+) -> None:
+    """Instruction `index` of tensors (values of an instruction, instructions); zeros arrive where it is not allowed."""
     require_memory(atom, "source", src, AddressSpace.gmem)
     require_memory(atom, "destination", dst, AddressSpace.smem)
     in_bytes, trace = atom.num_bits_per_copy // 8, tracing()
-    source = row_address(atom, "source", src, index, in_bytes)
     target = row_address(atom, "destination", dst, index, in_bytes)
+    if allowed is None:
+        operands = [target, row_address(atom, "source", src, index, in_bytes)]
+    else:
+        source = reached(trace, src.pointer, _row_offset(atom, "source", src, index, in_bytes), src.pointer.dtype)
+        if checks_bounds():
+            only_if(allowed, lambda: check_access(trace, src.pointer, source, in_bytes, in_bytes, src))
+        choice = (truth(allowed).ir_value(), Int32(in_bytes).ir_value(), Int32(0).ir_value())
+        operands = [target, source, trace.value("arith.select", choice, "i32")]
     attributes = {
         "size": trace.builder.integer("i32", in_bytes),
         "cache": trace.builder.string(cached_in),
     }
-    trace.operation(ASYNC_COPY, (target, source), attributes=attributes)
+    trace.operation(ASYNC_COPY, operands, attributes=attributes)
 
 
 _WORD, _ROW = REGISTER_BITS // 8, ROW_BITS // 8

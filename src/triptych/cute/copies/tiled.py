@@ -58,6 +58,10 @@ class TiledCopy(StaticExpression):
         """How many threads take part."""
         return size(self.layout_tv_tiled, [0])
 
+    def __threads__(self) -> Any:
+        """What `cute.size` of it is."""
+        return self.size
+
     @property
     def layout_src_tv_tiled(self) -> Layout:
         """(thread, (value of an instruction, instruction)) -> number of the coordinate that is read."""
@@ -93,6 +97,16 @@ class ThrCopy:
     tiled_copy: TiledCopy
     thr_idx: Numeric | int
 
+    def __threads__(self) -> Any:
+        """What `cute.size` of it is: all threads of the copy."""
+        return self.tiled_copy.size
+
+    def __getattr__(self, name: str) -> Any:
+        """A thread of a copy knows what the copy knows: its layouts, its atom, the parts of other threads."""
+        if name.startswith("__") or name in ("tiled_copy", "thr_idx"):
+            raise AttributeError(name)
+        return getattr(self.tiled_copy, name)
+
     def partition_S(self, src: Tensor) -> Tensor:
         """What this thread reads: ((values of an instruction, instructions), tiles along each mode…)."""
         return self._part(src, self.tiled_copy.layout_src_tv_tiled)
@@ -122,7 +136,7 @@ def make_tiled_copy(atom: CopyAtom, layout_tv: Layout, tiler_mn: Tile) -> TiledC
                 expected=f"a static layout with a multiple of {at_once} {what}",
                 instead="an instruction that moves less at once, or a larger tile",
             )
-    return TiledCopy(atom, layout_tv, tiler_mn)
+    return TiledCopy(atom, layout_tv, tuple(Layout(mode, 1) if isinstance(mode, int) else mode for mode in tiler_mn))
 
 
 def make_tiled_copy_tv(atom: CopyAtom, thr_layout: Layout, val_layout: Layout) -> TiledCopy:
@@ -151,7 +165,7 @@ def make_tiled_copy_C_atom(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:
     """The smallest copy of the sum: one instruction for each thread, on the part of the tile that it fills."""
     whole = make_tiled_copy_C(atom, tiled_mma)
     first = composition(whole.layout_tv_tiled, make_layout((whole.size, atom.values_read)))
-    tiler, within = occupied_tile(first, whole.tiler_mn)
+    tiler, within = occupied_tile(first, tile_shape(whole.tiler_mn))
     return make_tiled_copy(atom, within, tiler)
 
 

@@ -2,6 +2,9 @@
 
 Input: in host code, a tensor and the layout of a tile of it in shared memory. Output: one `tile.tensor_map`, and an
 atom that crosses into a kernel with the map as its run-time part.
+
+No machine makes a tensor map in a kernel; it changes what one in memory says of its tensor. So the atom that a kernel
+makes has a map of the host, with the box and the swizzle and no tensor, and becomes a map of its tensor in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from triptych.cute.dynamic.traced_integers import ints, realize
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor
-from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.device import host_value, tracing
 from triptych.cute.tracing.errors import CopyInstructionError, TensorMapError
 from triptych.diagnostics.runtime_errors import LayoutRequirementError
 from triptych.ir.handles import Value
@@ -62,6 +65,8 @@ from triptych.metastage.values.scalars import (
 from triptych.support.dataclass import dataclass
 
 MAP_ALIGNMENT = 64
+_NO_TENSOR = 128
+"""An address that a map may have and that no tensor has."""
 _WORDS: dict[type[Numeric], str] = {
     Float16: "f16",
     BFloat16: "bf16",
@@ -92,6 +97,8 @@ class TmaAtom(CopyAtom):
     """The type of elements that the map says."""
     shape: Any = ()
     """How the modes of the tensor are nested; its numbers mean nothing."""
+    tensor: Tensor | None = None
+    """Of an atom that a kernel has made: what its map in memory will be a map of."""
 
     @property
     def bytes_moved(self) -> int:
@@ -105,7 +112,8 @@ class TmaAtom(CopyAtom):
     __repr__ = __str__
 
     def __extract_mlir_values__(self) -> list[Any]:
-        return self.map.__extract_mlir_values__()
+        parts = (self.map, self.tensor) if self.tensor is not None else (self.map,)
+        return [value for part in parts for value in part.__extract_mlir_values__()]
 
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> TmaAtom:
         if tracing().kernel is None:
@@ -116,7 +124,9 @@ class TmaAtom(CopyAtom):
                 expected="an atom that is made once, before the branch or the loop",
                 instead="a launch in each branch, or in the iteration that makes the atom",
             )
-        return replace(self, map=self.map.__new_from_mlir_values__(values))
+        first, *others = values
+        tensor = None if self.tensor is None else self.tensor.__new_from_mlir_values__(others)
+        return replace(self, map=self.map.__new_from_mlir_values__([first]), tensor=tensor)
 
     # Any: a static atom is its own static part, this one has less than itself.
     def __static_part__(self) -> Any:
@@ -135,6 +145,20 @@ def require_tma_atom(atom: object) -> TmaAtom:
     )
 
 
+def own_map(atom: TmaAtom) -> Pointer:
+    """The map that copies go by where the program names none in memory."""
+    if atom.tensor is None:
+        used: Pointer = atom.map
+        return used
+    raise TensorMapError(
+        "a tensor map that a kernel has made is none before it is in memory",
+        span=place(),
+        found=f"{atom} without tma_desc_ptr",
+        expected="a copy by the map that the atom was written to",
+        instead="`cpasync.copy_tensormap(atom, pointer)`, fences, and `tma_desc_ptr=pointer`",
+    )
+
+
 def _nested(shape: Shape) -> Any:
     return tuple(map(_nested, shape)) if isinstance(shape, tuple) else 1
 
@@ -149,12 +173,12 @@ def make_tma_atom(
 ) -> tuple[TmaAtom, Tensor]:
     """The atom and the tensor of coordinates, whose tiles it copies; `tile` gives the coordinates of a tile."""
     trace, pointer, layout = tracing(), tensor.pointer, tensor.layout
-    if trace.kernel is not None or isinstance(layout, ComposedLayout):
+    if isinstance(layout, ComposedLayout):
         raise TensorMapError(
-            "a tensor map is made in host code, of a tensor with plain strides",
+            "a tensor map is made of a tensor with plain strides",
             span=place(),
-            found="a kernel" if trace.kernel is not None else str(layout),
-            expected="a `@jit` function that hands the atom and its tensor to the kernel",
+            found=str(layout),
+            expected="a layout of a shape and strides",
         )
     dtype = numeric_class(internal_type or pointer.dtype)
     bits = pointer.dtype.width
@@ -169,8 +193,15 @@ def make_tma_atom(
     values = Layout((1, made.values), (0, 1))
     word = _WORDS.get(dtype) or _BY_WIDTH[8 * made.element_bytes]
     layouts = CopyLayouts(Layout(1, 0), values, values, values)
-    used = Pointer(_emit_map(trace, tensor, made, word), Uint8, AddressSpace.generic, MAP_ALIGNMENT)
-    atom = TmaAtom(op, pointer.dtype, layouts, boxes=made, map=used, word=word, shape=_nested(layout.shape))
+    of_kernel = trace.kernel is not None
+    address = (
+        _map_of_host(trace, made, word)
+        if of_kernel
+        else _emit_map(trace, *map_operands(trace, tensor, made), made, word)
+    )
+    used = Pointer(address, Uint8, AddressSpace.generic, MAP_ALIGNMENT)
+    shape, described = _nested(layout.shape), tensor if of_kernel else None
+    atom = TmaAtom(op, pointer.dtype, layouts, boxes=made, map=used, word=word, shape=shape, tensor=described)
     strides: Any = coordinate_strides(layout.shape, made)
     return atom, Tensor((0,) * len(made.box), Layout(layout.shape, strides))
 
@@ -212,10 +243,24 @@ def _refused(error: BoxError) -> TensorMapError:
     return TensorMapError(error.title, span=place(), found=error.found, expected=error.expected, instead=error.instead)
 
 
-def _emit_map(trace: Trace, tensor: Tensor, made: Boxes, word: str) -> Value:
+def _map_of_host(trace: Trace, made: Boxes, word: str) -> Value:
+    """A map of no tensor, which a kernel receives: a copy of it in memory becomes one of the kernel's tensor."""
+    rank, box, swizzle = len(made.box), made.copied, made.swizzle
+
+    def compute(_: Value) -> Value:
+        numbers = [materialize(number, Int64.info, trace) for number in (*(1,) * rank, *(PIECE,) * (rank - 1))]
+        address = materialize(_NO_TENSOR, Int64.info, trace)
+        base = trace.value("llvm.inttoptr", (address,), AddressSpace.gmem.pointer_type)
+        return _emit_map(trace, base, numbers, made, word)
+
+    key, kind = ("tensor map", rank, box, swizzle, word), AddressSpace.generic.pointer_type
+    received: Value = host_value(key, kind, compute, TENSOR_MAP_ARGUMENT)
+    return received
+
+
+def _emit_map(trace: Trace, base: Value, numbers: Sequence[Value], made: Boxes, word: str) -> Value:
     builder = trace.builder
     TILE.load(builder.context)
-    base, numbers = map_operands(trace, tensor, made)
     attributes = {
         "type": builder.string(word),
         "box": builder.integers(made.copied),
@@ -236,41 +281,45 @@ def map_operands(trace: Trace, tensor: Tensor, made: Boxes) -> tuple[Value, list
         extents[0] = extents[0] * at_path(layout.shape, path)
     extents[0] = extents[0] // unit
     strides = [at_path(layout.stride, path) * made.element_bytes // unit for path in made.dimensions[1:]]
-    for path, step in zip(made.dimensions[1:], strides, strict=True):
-        _check_stride(trace, step, path, tensor)
+    for i, path in enumerate(made.dimensions[1:], start=1):
+        strides[i - 1] = _checked_stride(trace, strides[i - 1], extents[i], path, tensor)
     return pointer.ir_value(), [_number(trace, number) for number in (*extents, *strides)]
 
 
 def _check_base(trace: Trace, tensor: Tensor) -> None:
-    """Refuse a base that is no multiple of 16 bytes: on the host when the program runs, in a kernel now."""
+    """Refuse, when the program runs, a base that is no multiple of 16 bytes."""
     pointer = tensor.pointer
     if pointer.alignment % PIECE == 0:
         return
     title = f"a tensor map needs a base that is aligned to {PIECE} bytes"
-    found = f"{pointer.alignment} bytes are known of {tensor}"
     expected, instead = f"a multiple of {PIECE}", f"`from_dlpack(array, assumed_align={PIECE})`"
-    if trace.kernel is not None:
-        raise TensorMapError(title, span=place(), found=found, expected=expected, instead=instead)
     left: Any = pointer.byte_address() % PIECE
     check(trace, (left == 0).ir_value(), LayoutRequirementError.__name__, title, expected=expected, instead=instead)
 
 
-def _check_stride(trace: Trace, step: Int, path: tuple[int, ...], tensor: Tensor) -> None:
-    """Refuse a stride that is no multiple of 16 bytes, now or when the program runs."""
+def _checked_stride(trace: Trace, step: Int, extent: Int, path: tuple[int, ...], tensor: Tensor) -> Int:
+    """The stride; refuse one that is no multiple of 16 bytes, now or when the program runs. Where a mode has one
+    element nobody takes the step, and it is made a multiple."""
     if divisibility(step) % PIECE == 0:
-        return
+        return step
     mode = "".join(f"[{i}]" for i in path)
     title = f"a tensor map needs strides that are multiples of {PIECE} bytes"
     expected = f"a multiple of {PIECE} bytes"
     instead = "rows that are padded, or another tile of the memory"
-    if isinstance(step, int):
+    if isinstance(step, int) and extent != 1:
         found = f"{step} bytes along mode {mode} of {tensor}"
         raise TensorMapError(title, span=place(), found=found, expected=expected, instead=instead)
     if trace.kernel is not None:
-        return  # who changes a map in a kernel knows its tensors; a check there would cost more than the copies
-    left: Any = realize(step % PIECE)
-    found = f"another stride along mode {mode} of {tensor}"
-    check(trace, (left == 0).ir_value(), LayoutRequirementError.__name__, title, found=found, expected=expected)
+        return step  # who changes a map in a kernel knows its tensors; a check there would cost more than the copies
+    if not isinstance(step, int):
+        left: Any = realize(step % PIECE)
+        holds: Any = left == 0
+        if not isinstance(extent, int):
+            alone: Any = realize(extent) == 1
+            holds = trace.hooks.operate("|", holds, alone)
+        found = f"another stride along mode {mode} of {tensor}"
+        check(trace, holds.ir_value(), LayoutRequirementError.__name__, title, found=found, expected=expected)
+    return (step + (PIECE - 1)) // PIECE * PIECE
 
 
 def _number(trace: Trace, number: Int) -> Value:

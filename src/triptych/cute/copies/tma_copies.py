@@ -13,7 +13,7 @@ from typing import Any
 
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.copies.atoms import CopyOperands
-from triptych.cute.copies.tma_atoms import TmaAtom
+from triptych.cute.copies.tma_atoms import TmaAtom, own_map
 from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
@@ -131,7 +131,7 @@ def _swizzle(trace: Trace, atom: TmaAtom) -> Attribute:
 
 
 def _map(atom: TmaAtom, operands: CopyOperands) -> Value:
-    used: Pointer = atom.map if operands.map is None else operands.map
+    used: Pointer = own_map(atom) if operands.map is None else operands.map
     value: Value = used.ir_value()
     if used.memspace is not AddressSpace.generic:
         value = tracing().value("llvm.addrspacecast", (value,), AddressSpace.generic.pointer_type)

@@ -13,7 +13,10 @@ from typing import Any
 
 from triptych.cute.dynamic.symbol_emission import Emitter, TracedSymbol, kind_for
 from triptych.diagnostics.runtime_errors import LayoutRequirementError
+from triptych.ir.handles import Value
+from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.kernel_attributes import FITS
+from triptych.kernel_ir.dialects.kernel_operations import defining_op
 from triptych.layout import DeclarationError, Int, IntTuple, Layout, Requirement, SymInt, assuming, is_static
 from triptych.layout.mixed_radix import balanced
 from triptych.layout.number_operators import register_numbers
@@ -29,8 +32,22 @@ _NAMES = "names of numbers"
 """How numbers are called, by id. A symbol keeps its number alive, so an id is reused only when no symbol has it."""
 _KNOWN = "known numbers"
 """What the algebra knows a number to be, by id (with the number, so that the id stays its own)."""
+_COMPUTED = "computed by the algebra"
+"""The values of these numbers."""
 _CHECKED = "checked requirements"
 """What has been checked to be zero, by region."""
+_WIDENED = frozenset({"arith.extsi", "arith.extui", "arith.constant"})
+_OF_INTEGERS = (
+    _WIDENED
+    | {simt.DIVISOR}
+    | {
+        f"arith.{name}"
+        for name in (
+            *("addi", "subi", "muli", "divsi", "ceildivsi", "floordivsi", "remsi", "minsi", "maxsi"),
+            *("cmpi", "select", "andi", "ori", "xori", "shrsi", "shli"),
+        )
+    }
+)
 _EMITTERS = "emitters"
 """What has been computed, by region."""
 
@@ -70,10 +87,32 @@ def realize(value: IntTuple | Layout, widest: type[Numeric] = Int64) -> Any:
     return parts if is_static(parts) else _realized(parts, _emitter(), widest)
 
 
-def within_int32(n: Int64) -> Int32:
+def is_of_layout(n: Numeric) -> bool:
+    """Whether the algebra has computed the number (a coordinate, an extent, a stride), or it was computed from such and
+    from Int32 numbers alone: nobody has asked for its 64 bits."""
+    if not n.is_dynamic:
+        return False
+    known = _trace_of(n).tables[_COMPUTED]
+    pending: list[Value] = [n.ir_value()]
+    seen: set[Value] = set()
+    found = False
+    while pending:
+        value = pending.pop()
+        if value in known:
+            found = True
+        elif value not in seen:
+            seen.add(value)
+            operation = defining_op(value)
+            if operation is None or operation.name not in _OF_INTEGERS:
+                return False
+            pending += [] if operation.name in _WIDENED else operation.operands
+    return found
+
+
+def within_int32(n: Int64, what: str = "a product of Int32 numbers") -> Int32:
     """The same number in 32 bits, which is checked at run time; the algebra goes on knowing what it is."""
     low, high = Int32.info.bounds
-    _check((n >= low) & (n <= high), "a product of Int32 numbers does not fit in Int32", f"{low} to {high}")
+    _check((n >= low) & (n <= high), f"{what} does not fit in Int32", f"{low} to {high}")
     narrow = emit("arith.trunci", [n], Int32, [FITS]) if n.is_dynamic else n.to(Int32)
     known = _trace_of(n).tables[_KNOWN].get(id(n))
     if known is not None:
@@ -120,7 +159,9 @@ def _around(region: Region | None) -> Iterator[Region]:
 
 def _remember(n: Numeric, value: SymInt) -> SymInt:
     """A number that goes back into the algebra is what it was when it came out of it."""
-    _trace_of(n).tables[_KNOWN].setdefault(id(n), (n, value))
+    tables = _trace_of(n).tables
+    tables[_KNOWN].setdefault(id(n), (n, value))
+    tables[_COMPUTED][n.ir_value()] = True
     return value
 
 

@@ -153,8 +153,6 @@ def accessed(pointer: Addressed, offset: Int, size: int, alignment: int, what: o
         )
     trace = tracing()
     address = reached(trace, pointer, offset, pointer.dtype)
-    if pointer.swizzle is not None and pointer.swizzle.bits:  # it moves pieces of that many bytes
-        alignment = min(alignment, 1 << pointer.swizzle.base)
     check_access(trace, pointer, address, size, alignment, what)
     return address
 
@@ -189,13 +187,12 @@ def _distance(place: Int, other: Int) -> int | None:
 
 def _chunks(pointer: Addressed, storage: Storage, offset: Int, length: int) -> Iterator[Access]:
     """Registers are read whole: a GPU keeps them apart anyway, and a CPU chooses its own width."""
-    widest = WIDEST_ACCESS if pointer.swizzle is None else min(WIDEST_ACCESS, 1 << pointer.swizzle.base)
     while length:
         alignment = _alignment_at(pointer, storage, offset)
         if pointer.memspace.is_private and pointer.swizzle is None:
             count = length
         else:
-            count = _largest(storage, min(widest, alignment), length)
+            count = _largest(storage, min(WIDEST_ACCESS, alignment), length)
         yield Access(offset, count if count > 1 or storage.is_packed else None, alignment)
         offset, length = offset + count, length - count
 
@@ -207,7 +204,10 @@ def _largest(storage: Storage, size: int, length: int) -> int:
 
 
 def _alignment_at(pointer: Addressed, storage: Storage, offset: Int) -> int:
-    return math.gcd(pointer.alignment, divisibility(offset) // storage.group * storage.group_bytes)
+    """What the address is a multiple of where the access ends up: a swizzle moves pieces of `1 << base` bytes."""
+    alignment = math.gcd(pointer.alignment, divisibility(offset) // storage.group * storage.group_bytes)
+    swizzle = pointer.swizzle
+    return min(alignment, 1 << swizzle.base) if swizzle is not None and swizzle.bits else alignment
 
 
 def _concatenated(trace: Trace, pieces: list[tuple[Any, int]], element: str) -> Any:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from functools import cache
 
+from triptych.cute.dynamic.traced_integers import is_of_layout, within_int32
 from triptych.cute.memory.vectors import vector_type
 from triptych.cute.tracing.errors import ElementTypeError
 from triptych.ir.handles import Value
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.coercion import declared_number
 from triptych.metastage.values.promotion import TYPES, TypeInfo
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, TFloat32
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Int32, Int64, Numeric, TFloat32
 from triptych.support.dataclass import dataclass
 
 _NOT_EQUAL = 1
@@ -124,5 +125,7 @@ def _read_tf32(trace: Trace, raw: Value, count: int | None) -> Value:
 
 
 def element_value(value: object, dtype: type[Numeric], what: object) -> Value:
-    """A number as an MLIR value of the element type."""
+    """A number as an MLIR value of the element type. A coordinate whose parts are Int32 is one, which is checked."""
+    if dtype is Int32 and isinstance(value, Int64) and is_of_layout(value):
+        value = within_int32(value, "an integer of a layout")
     return declared_number(value, dtype, what, ElementTypeError).ir_value()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from triptych.cute.dynamic.traced_integers import ints, realize, trusted_int
 from triptych.cute.memory.access import read, write
@@ -18,13 +18,23 @@ from triptych.cute.memory.shared_window import cluster_pointer, shared_address, 
 from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.errors import PointerError
 from triptych.ir.handles import Value
-from triptych.ir.types import is_pointer, type_text
+from triptych.ir.types import is_pointer, is_value, type_text
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.layout import Int, Swizzle, divisibility
 from triptych.layout.mixed_radix import multiples_in
-from triptych.metastage.trace.trace import Region, in_progress, place
+from triptych.metastage.trace.trace import Region, place
 from triptych.metastage.values.numeric import leaked
 from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8, materialize, numeric_class
+from triptych.support.dataclass import dataclass
+
+ElementType: TypeAlias = type[Numeric]
+
+
+@dataclass(frozen=True, slots=True)
+class PointerType:
+    """The type of a pointer: which bits of byte addresses are exchanged, none for a swizzle of no bits."""
+
+    swizzle_type: Swizzle
 
 
 class Pointer:
@@ -35,7 +45,7 @@ class Pointer:
     def __init__(
         self,
         value: object,
-        dtype: type[Numeric],
+        dtype: ElementType,
         memspace: AddressSpace = AddressSpace.generic,
         alignment: int | None = None,
         *,
@@ -60,11 +70,21 @@ class Pointer:
         """Where it is the start of slices that matrix instructions read themselves: how a slice lies in memory."""
 
     @property
-    def value_type(self) -> type[Numeric]:
+    def value_type(self) -> ElementType:
         """The type of what it points to."""
         return self.dtype
 
     element_type = value_type
+
+    @property
+    def type(self) -> PointerType:
+        """What is known of it while tracing."""
+        return PointerType(Swizzle(0, 4, 3) if self.swizzle is None else self.swizzle)
+
+    @property
+    def max_alignment(self) -> int:
+        """The same as `alignment`."""
+        return self.alignment
 
     def ir_value(self, *, loc: object = None, ip: object = None) -> Any:
         """The MLIR pointer; of swizzled memory, to where it would be without the swizzle."""
@@ -80,7 +100,7 @@ class Pointer:
 
     def _checked(self) -> Any:
         region = self._region
-        if not region.open or region.trace is not in_progress():
+        if not region.is_readable:
             raise leaked(self, region)
         return self._value
 
@@ -125,6 +145,15 @@ class Pointer:
         """The MLIR pointer, for operations of a program's own."""
         return self.ir_value()
 
+    def to_llvm_ptr(self, *, loc: object = None, ip: object = None) -> Any:
+        """The same as `llvm_ptr`."""
+        return self.ir_value()
+
+    @property
+    def value(self) -> Pointer:
+        """What builder calls (`cutlass._mlir.dialects`) take for it: itself."""
+        return self
+
     def load(self) -> Any:
         """The element it points to."""
         return self.dtype.of(read(self, 0, self), tracing().region)
@@ -147,7 +176,7 @@ class Pointer:
         trace = tracing()
         return Int64.of(trace.value("llvm.ptrtoint", (self.ir_value(),), "i64"), trace.region)
 
-    def recast(self, dtype: type[Numeric] | None, swizzle: Swizzle | None) -> Pointer:
+    def recast(self, dtype: ElementType | None, swizzle: Swizzle | None) -> Pointer:
         """The same address with other elements, another swizzle or both."""
         kind = dtype or self.dtype
         if swizzle is None or swizzle == self.swizzle:
@@ -237,7 +266,7 @@ def _given_pointer(value: Any) -> Value | None:
     """The MLIR pointer that a value stands for; None for a number, which is an address."""
     if isinstance(value, Numeric | int):
         return None
-    found: Value | None = value.ir_value() if hasattr(value, "ir_value") else None
+    found: Value | None = value.ir_value() if hasattr(value, "ir_value") else value if is_value(value) else None
     if found is None or not is_pointer(found.type):
         raise PointerError(
             "there is no address in this value",

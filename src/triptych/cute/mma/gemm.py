@@ -14,6 +14,7 @@ from triptych.cute.mma.atoms import MmaAtom, MmaOperands, Operand, misfit
 from triptych.cute.mma.run_time_fields import get_field, has_addresses
 from triptych.cute.mma.tiled import ThrMma, TiledMma
 from triptych.cute.tensors.tensor import Tensor, static_size
+from triptych.cute.tensors.views import prepend_ones
 from triptych.layout import Layout, rank, size, text
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
@@ -25,11 +26,15 @@ from triptych.metastage.values.scalars import Float32, Numeric, TFloat32
 def checked_product(atom: MmaAtom, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> MmaOperands:
     """The operands of D = A * B + C."""
     ranks = tuple(rank(tensor.layout) for tensor in (a, b, d, c))
+    if ranks in ((1, 1, 2, 2), (2, 2, 2, 2)):  # an atom of one value each, whose mode is left out
+        ones = [prepend_ones(tensor, rank(tensor.layout) + 1) for tensor in (d, a, b, c)]
+        return checked_product(atom, *ones)
     if ranks not in ((1, 1, 1, 1), (2, 2, 3, 3), (3, 3, 3, 3)):
         raise misfit(
             "the operands of a product do not have the modes of one",
             f"A of rank {ranks[0]}, B of rank {ranks[1]}, D of rank {ranks[2]}, C of rank {ranks[3]}",
-            "A (V), B (V), D (V); A (V, M), B (V, N), D (V, M, N); or A (V, M, K), B (V, N, K), D (V, M, N)",
+            "A (V), B (V), D (V); A (V, M), B (V, N), D (V, M, N); or A (V, M, K), B (V, N, K), D (V, M, N); without V "
+            "where it is one value: A (M), B (N), D (M, N); or A (M, K), B (N, K), D (M, N)",
         )
     op = atom.op
     product = MmaOperands(

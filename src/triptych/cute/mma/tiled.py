@@ -64,6 +64,10 @@ class TiledMma(StaticExpression):
         """How many threads take part."""
         return _known(size(self.thr_layout_vmnk))
 
+    def __threads__(self) -> int:
+        """What `cute.size` of it is."""
+        return self.size
+
     def get_tile_size(self, mode_idx: int) -> int:
         """How many elements of M (0), N (1) or K (2) all atoms together take."""
         taken = self.permutation_mnk[mode_idx]
@@ -200,6 +204,10 @@ class ThrMma:
     def partition_C(self, input_mn: Tensor) -> Tensor:
         """What this thread holds of a matrix C: (values of an atom, atoms along M, atoms along N, further modes…)."""
         return self._part(input_mn, _C, self.tiled_mma.tv_layout_C)
+
+    def __threads__(self) -> int:
+        """What `cute.size` of it is: all threads of the product."""
+        return self.tiled_mma.size
 
     def __getattr__(self, name: str) -> Any:
         """A thread of a product knows what the product knows: shapes, layouts, fragments."""

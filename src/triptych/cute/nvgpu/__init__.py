@@ -17,6 +17,7 @@ from triptych.cute.nvgpu.universal import (
     MmaUniversalOp,
 )
 from triptych.cute.tensors.layout_orders import OperandMajorMode
+from triptych.cute.tracing.errors import TensorError as OpError
 
 __all__ = [
     "CacheEvictionPriority",
@@ -27,6 +28,7 @@ __all__ = [
     "MemoryOrder",
     "MemoryScope",
     "MmaUniversalOp",
+    "OpError",
     "OperandMajorMode",
     "common",
     "cpasync",

@@ -6,8 +6,9 @@ has copied is visible to the others after a barrier: so waiting for a stage is a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from triptych.cute.arch.async_copies import (
     cp_async_bulk_commit_group,
@@ -16,125 +17,127 @@ from triptych.cute.arch.async_copies import (
     cp_async_wait_group,
 )
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
-from triptych.cute.arch.mbarriers import cp_async_mbarrier_arrive_noinc
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.pipeline.mbarrier_pipelines import barrier_arrays
-from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, begin, when
-from triptych.cute.pipeline.participants import Agent, CooperativeGroup
-from triptych.cute.pipeline.states import PipelineState, RecordedCalls, RunTimeInt
-from triptych.cute.tracing.device import device_function, kernel_body
+from triptych.cute.nvgpu.cta_groups import CtaGroup
+from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, SyncObject
+from triptych.cute.pipeline.mbarrier_ring import full_and_empty, when
+from triptych.cute.pipeline.participants import Agent, CooperativeGroup, PipelineOp
+from triptych.cute.pipeline.recorded_calls import RecordedCalls
+from triptych.cute.pipeline.states import PipelineState, RunTimeInt
+from triptych.cute.tracing.device import Integer, device_function, kernel_body
 from triptych.cute.tracing.errors import PipelineError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Numeric
+from triptych.support.dataclass import dataclass
 
 _LAST_BARRIER = 15
 
 
-class Synchronisation(Protocol):
-    """What the operations of a pipeline wait for and announce."""
-
-    def acquire(self, state: PipelineState) -> None: ...
-    def commit(self, state: PipelineState) -> None: ...
-    def tail(self, state: PipelineState) -> None: ...
-    def wait(self, state: PipelineState) -> None: ...
-    def release(self, state: PipelineState) -> None: ...
-
-
-class PipelineCpAsync:
+@dataclass(frozen=True, eq=False, repr=False)
+class PipelineCpAsync(PipelineAsync):
     """Stages that `cp.async` fills. Producers `acquire`, copy and `commit`; consumers `wait`, compute and `release`.
 
     With `Agent.ThreadBlock` for both groups every thread copies and computes. Otherwise the groups are different
-    warps, and a producer that commits waits for its copies.
+    warps, and a producer that commits waits for its copies, unless there are mbarriers.
     """
 
-    def __init__(self, num_stages: int, synchronisation: Synchronisation) -> None:
-        self.num_stages = num_stages
-        self._synchronisation = synchronisation
-        self._calls = RecordedCalls(type(self).__name__, num_stages)
-
-    def __repr__(self) -> str:
-        return f"PipelineCpAsync({self.num_stages} stages)"
-
-    @staticmethod
+    @classmethod
     @device_function
     def create(
+        cls,
         *,
         num_stages: int,
         producer_group: CooperativeGroup,
         consumer_group: CooperativeGroup,
         barrier_storage: object = None,
-        producer_mask: object = None,
-        consumer_mask: object = None,
+        producer_mask: Integer | None = None,
+        consumer_mask: Integer | None = None,
         defer_sync: bool = False,
-    ) -> PipelineCpAsync:
+    ) -> Self:
         """A pipeline with an empty buffer, made by all threads of the block.
 
         Groups of different warps have mbarriers in `barrier_storage`, and barriers of the block where it is None. The
         whole block counts groups of copies, and leaves the memory untouched.
         """
         shared = [group.agent is Agent.ThreadBlock for group in (producer_group, consumer_group)]
+        sides: tuple[SyncObject, SyncObject]
         if all(shared):
-            return PipelineCpAsync(num_stages, _OneGroup(num_stages))
-        if any(shared):
+            sides = _OneGroup(num_stages).sides()
+        elif any(shared):
             raise PipelineError(
                 "the whole block on one side of a pipeline, and a part of it on the other",
                 span=place(),
                 found=f"producers: {producer_group}, consumers: {consumer_group}",
                 expected="Agent.ThreadBlock for both, or groups of different warps",
             )
-        if barrier_storage is not None:
-            arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
-            begin(arrays, None, defer_sync=defer_sync)
-            return PipelineCpAsync(num_stages, _Mbarriers(*arrays))
-        return PipelineCpAsync(num_stages, _TwoGroups(num_stages, producer_group.threads, consumer_group.threads))
+        elif barrier_storage is not None:
+            copies, threads = (PipelineOp.AsyncLoad, producer_group), (PipelineOp.AsyncThread, consumer_group)
+            sides = full_and_empty(barrier_storage, num_stages, copies, threads, defer_sync=defer_sync)
+        else:
+            sides = _TwoGroups(num_stages, producer_group.threads, consumer_group.threads).sides()
+        full, empty = sides
+        return cls(full, empty, num_stages, producer_mask, consumer_mask)
 
-    def producer_acquire(self, state: PipelineState, try_acquire_token: object = None) -> None:
-        """Wait until nobody reads the stage any more."""
-        self._calls.record("producer_acquire", state)
-        self._synchronisation.acquire(state)
 
-    def producer_commit(self, state: PipelineState) -> None:
-        """What has been copied since the last commit is the contents of the stage."""
-        self._calls.record("producer_commit", state)
-        self._synchronisation.commit(state)
+class Synchronisation(Protocol):
+    """What the operations of a pipeline without mbarriers wait for and announce, by the number of a stage."""
 
-    def producer_get_barrier(self, state: PipelineState) -> Pointer:
-        """The mbarrier that says that the stage is full, where there is one."""
-        if isinstance(self._synchronisation, _Mbarriers):
-            return self._synchronisation.full(state)
+    def acquire(self, index: Integer) -> None: ...
+    def commit(self, index: Integer) -> None: ...
+    def tail(self) -> None: ...
+    def wait(self, index: Integer) -> None: ...
+    def release(self, index: Integer) -> None: ...
+
+
+class _Side:
+    """The synchronization object of one side of it."""
+
+    def __init__(
+        self, wait: Callable[[Integer], None], arrive: Callable[[Integer], None], tail: Callable[[], None]
+    ) -> None:
+        self._wait, self._arrive, self._tail = wait, arrive, tail
+
+    @device_function
+    def wait(self, index: Integer, phase: Integer) -> None:
+        """Wait until the stage is full, or empty; the synchronization counts phases itself."""
+        self._wait(index)
+
+    @device_function
+    def arrive(self, index: Integer, dst: Integer | None = None, cta_group: CtaGroup | None = None) -> None:
+        """The stage is full, or empty, as far as this thread knows."""
+        self._arrive(index)
+
+    @device_function
+    def wait_for_all(self, state: PipelineState) -> None:
+        """Wait until all stages are empty."""
+        self._tail()
+
+    @device_function
+    def try_wait(self, index: Integer, phase: Integer) -> Boolean:
+        """Whether `wait` would not wait, as far as is known: nothing is."""
+        return Boolean(False)
+
+    @device_function
+    def get_barrier(self, index: Integer) -> Pointer:
+        """There is none."""
         raise PipelineError(
             "a pipeline without mbarriers has none to give",
             span=place(),
-            found=f"{self} whose stages are full by barriers of the block",
+            found="PipelineCpAsync whose stages are full by barriers of the block",
             expected="groups of different warps, and memory for their mbarriers",
             instead="PipelineCpAsync.create(barrier_storage=...), with an agent other than Agent.ThreadBlock",
         )
 
-    def producer_tail(self, state: PipelineState) -> None:
-        """Wait until all stages are empty and all copies have ended, before shared memory gets another use."""
-        self._calls.record("producer_tail", state)
-        self._synchronisation.tail(state)
 
-    def consumer_wait(self, state: PipelineState, try_wait_token: object = None) -> None:
-        """Wait until the stage is full, for the copies of all producers."""
-        self._calls.record("consumer_wait", state)
-        self._synchronisation.wait(state)
+class _OfBlockBarriers:
+    """Full and empty stages of a synchronization."""
 
-    def consumer_release(self, state: PipelineState) -> None:
-        """This thread does not read the stage any more."""
-        self._calls.record("consumer_release", state)
-        self._synchronisation.release(state)
-
-    def producer_try_acquire(self, state: PipelineState) -> Boolean:
-        """Whether `producer_acquire` would not wait, as far as is known: nothing is."""
-        return Boolean(False)
-
-    def consumer_try_wait(self, state: PipelineState) -> Boolean:
-        """Whether `consumer_wait` would not wait, as far as is known: nothing is."""
-        return Boolean(False)
+    def sides(self: Synchronisation) -> tuple[_Side, _Side]:
+        """The full side and the empty one."""
+        return _Side(self.wait, self.commit, self.tail), _Side(self.acquire, self.release, self.tail)
 
 
-class _OneGroup:
+class _OneGroup(_OfBlockBarriers):
     """All threads of the block copy and compute, in step.
 
     Barriers that are not needed are left out: when the next wait comes before the next acquire, as in a loop that
@@ -151,16 +154,16 @@ class _OneGroup:
         self._taken = RunTimeInt(0)
         """Stages acquired and not yet released by all threads, as of the last barrier."""
 
-    def acquire(self, state: PipelineState) -> None:
+    def acquire(self, index: Integer) -> None:
         when(self._taken.get() >= self._stages, self._meet)
         self._in_use.set(self._in_use.get() + 1)
         self._taken.set(self._taken.get() + 1)
 
-    def commit(self, state: PipelineState) -> None:
+    def commit(self, index: Integer) -> None:
         cp_async_commit_group()
         self._pending.set(self._pending.get() + 1)
 
-    def wait(self, state: PipelineState) -> None:
+    def wait(self, index: Integer) -> None:
         younger = max(self._stages - 2, 0)
         if younger:
             enough = self._pending.get() > younger
@@ -170,10 +173,10 @@ class _OneGroup:
         self._pending.set(self._pending.get() - 1)
         self._meet()
 
-    def release(self, state: PipelineState) -> None:
+    def release(self, index: Integer) -> None:
         self._in_use.set(self._in_use.get() - 1)
 
-    def tail(self, state: PipelineState) -> None:
+    def tail(self) -> None:
         cp_async_wait_group(0)
         self._meet()
 
@@ -182,33 +185,7 @@ class _OneGroup:
         self._taken.set(self._in_use.get())
 
 
-class _Mbarriers:
-    """Some warps copy and others compute. Every stage has two mbarriers: it is full when the copies have landed."""
-
-    def __init__(self, full: MbarrierArray, empty: MbarrierArray) -> None:
-        self._full, self._empty = full, empty
-
-    def full(self, state: PipelineState) -> Pointer:
-        """The mbarrier of a full stage."""
-        return self._full.get_barrier(state.index)
-
-    def acquire(self, state: PipelineState) -> None:
-        self._empty.wait(state.index, state.phase)
-
-    def commit(self, state: PipelineState) -> None:
-        cp_async_mbarrier_arrive_noinc(self.full(state))
-
-    def wait(self, state: PipelineState) -> None:
-        self._full.wait(state.index, state.phase)
-
-    def release(self, state: PipelineState) -> None:
-        self._empty.arrive(state.index)
-
-    def tail(self, state: PipelineState) -> None:
-        self._empty.wait_for_all(state)
-
-
-class _TwoGroups:
+class _TwoGroups(_OfBlockBarriers):
     """Some warps copy and others compute. Every stage has two barriers of the block: it is full, it is empty."""
 
     def __init__(self, stages: int, producers: int, consumers: int) -> None:
@@ -225,32 +202,32 @@ class _TwoGroups:
         kernel_body().reserved_barriers += 2 * stages
         self._acquired = RunTimeInt(0)
 
-    def acquire(self, state: PipelineState) -> None:
-        when(self._acquired.get() >= self._stages, lambda: self._wait(self._empty(state.index)))
+    def acquire(self, index: Integer) -> None:
+        when(self._acquired.get() >= self._stages, lambda: self._wait(self._empty(index)))
         self._acquired.set(self._acquired.get() + 1)
 
-    def commit(self, state: PipelineState) -> None:
+    def commit(self, index: Integer) -> None:
         cp_async_commit_group()
         cp_async_wait_group(0)
-        barrier_arrive(barrier_id=self._full(state.index), number_of_threads=self._threads)
+        barrier_arrive(barrier_id=self._full(index), number_of_threads=self._threads)
 
-    def wait(self, state: PipelineState) -> None:
-        self._wait(self._full(state.index))
+    def wait(self, index: Integer) -> None:
+        self._wait(self._full(index))
 
-    def release(self, state: PipelineState) -> None:
-        barrier_arrive(barrier_id=self._empty(state.index), number_of_threads=self._threads)
+    def release(self, index: Integer) -> None:
+        barrier_arrive(barrier_id=self._empty(index), number_of_threads=self._threads)
 
-    def tail(self, state: PipelineState) -> None:
+    def tail(self) -> None:
         for stage in range(self._stages):
             when(self._acquired.get() > stage, partial(self._wait, self._empty(stage)))
 
     def _wait(self, number: Numeric | int) -> None:
         barrier(barrier_id=number, number_of_threads=self._threads)
 
-    def _full(self, stage: Numeric | int) -> Any:
+    def _full(self, stage: Integer) -> Any:
         return stage + self._first
 
-    def _empty(self, stage: Numeric | int) -> Any:
+    def _empty(self, stage: Integer) -> Any:
         return stage + (self._first + self._stages)
 
 
@@ -273,16 +250,19 @@ class PipelineTmaStore:
         """A pipeline whose stages are all free."""
         return PipelineTmaStore(num_stages)
 
+    @device_function
     def producer_acquire(self) -> None:
         """Wait until the stage that was committed longest ago has been read."""
         self._calls.record("producer_acquire")
         cp_async_bulk_wait_group(self.num_stages - 1, read=True)
 
+    @device_function
     def producer_commit(self) -> None:
         """The copies since the last commit read a stage."""
         self._calls.record("producer_commit")
         cp_async_bulk_commit_group()
 
+    @device_function
     def producer_tail(self) -> None:
         """Wait until all stages have been read."""
         self._calls.record("producer_tail")

@@ -5,22 +5,20 @@ from __future__ import annotations
 from typing import Any, Self
 
 from triptych.cute.arch.indices import lane_idx
-from triptych.cute.arch.mbarriers import mbarrier_arrive_and_expect_tx
-from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, barrier_arrays
-from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, begin, several, when
-from triptych.cute.pipeline.participants import CooperativeGroup
+from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, bytes_of_a_stage
+from triptych.cute.pipeline.mbarrier_ring import full_and_empty, several, when
+from triptych.cute.pipeline.participants import CooperativeGroup, PipelineOp
 from triptych.cute.pipeline.states import Place
 from triptych.cute.tracing.device import device_function
 from triptych.layout import Layout, size
+from triptych.support.dataclass import dataclass
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class PipelineClcFetchAsync(PipelineAsync):
     """Stages that answers fill: those of the first block of the cluster say when all threads have read them."""
 
-    def __init__(self, full: MbarrierArray, empty: MbarrierArray, tx_count: int, blocks: Layout | None) -> None:
-        super().__init__(full, empty)
-        self.tx_count = tx_count
-        self._blocks = blocks
+    is_signalling_thread: Any
 
     @classmethod
     @device_function
@@ -37,21 +35,25 @@ class PipelineClcFetchAsync(PipelineAsync):
     ) -> Self:
         """An empty pipeline; consumers are counted over all blocks of the cluster."""
         blocks = several(cta_layout_vmnk)
-        arrays = barrier_arrays(barrier_storage, num_stages, producer_group, consumer_group)
-        begin(arrays, blocks, defer_sync=defer_sync)
-        return cls(*arrays, tx_count, blocks)
+        arrays = full_and_empty(
+            barrier_storage,
+            num_stages,
+            (PipelineOp.ClcLoad, producer_group),
+            (PipelineOp.AsyncThread, consumer_group),
+            bytes_of_a_stage(tx_count),
+            blocks=blocks,
+            defer_sync=defer_sync,
+        )
+        if blocks is None:
+            return cls(*arrays, num_stages, None, None, lane_idx() == 0)
+        count: Any = size(blocks)
+        return cls(*arrays, num_stages, lane_idx(), 0, lane_idx() < count)
 
     def producer_acquire(self, state: Place, try_acquire_token: object = None) -> None:
         """Wait until all have read the last answer, then expect the next one's bytes in every block, by a lane each."""
         super().producer_acquire(state, try_acquire_token)
-        barrier = self.sync_object_full.get_barrier(state.index)
-        if self._blocks is None:
-            when(lane_idx() == 0, lambda: mbarrier_arrive_and_expect_tx(barrier, self.tx_count))
-            return
-        count: Any = size(self._blocks)
-        when(lane_idx() < count, lambda: mbarrier_arrive_and_expect_tx(barrier, self.tx_count, lane_idx()))
+        index = state.index
+        when(self.is_signalling_thread, lambda: self.sync_object_full.arrive(index, self.producer_mask))
 
-    def consumer_release(self, state: Place) -> None:
-        """This thread has read the answer: counted by the first block."""
-        self._calls.record("consumer_release", state)
-        self.sync_object_empty.arrive(state.index, None if self._blocks is None else 0)
+    def producer_commit(self, state: Place) -> None:
+        """Nothing: the bytes say it."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from triptych.cute.arch.barriers import cluster_arrive, cluster_arrive_relaxed, cluster_wait, sync_threads
 from triptych.cute.arch.indices import warp_idx
 from triptych.cute.arch.mbarriers import (
+    cp_async_mbarrier_arrive_noinc,
     mbarrier_arrive,
     mbarrier_arrive_and_expect_tx,
     mbarrier_init,
@@ -17,48 +18,101 @@ from triptych.cute.arch.mbarriers import (
 )
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.memory.pointers import Pointer
+from triptych.cute.nvgpu.cta_groups import CtaGroup
+from triptych.cute.pipeline.participants import Agent, CooperativeGroup, PipelineOp
 from triptych.cute.pipeline.states import PipelineState
+from triptych.cute.pipeline.umma_commits import commit_products
 from triptych.cute.tracing.device import Integer, device_function, tracing
 from triptych.cute.tracing.errors import PipelineError
 from triptych.layout import Layout, size
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Int64
 
+Users = tuple[PipelineOp, CooperativeGroup]
+"""Who arrives at the barriers of an array: by what, and how many in each phase."""
+
 
 class MbarrierArray:
-    """One mbarrier for each stage; every phase of one counts so many arrivals."""
+    """One mbarrier for each stage; every phase of one counts so many arrivals, of the kind that its users say.
 
-    __slots__ = ("_first", "arrive_count", "num_stages")
+    All threads of the block make it: one of them initialises the barriers.
+    """
 
-    def __init__(self, first: Pointer, num_stages: int, arrive_count: int) -> None:
-        self._first = first
+    def __init__(
+        self, barrier_storage: Pointer, num_stages: int, agent: Users, tx_count: int = 0, *, init: bool = True
+    ) -> None:
+        _require_stages(num_stages)
+        self.barrier_storage = self.mbarrier_base = barriers_at(barrier_storage, str(num_stages))
         self.num_stages = num_stages
-        self.arrive_count = arrive_count
+        self.op_type, self.cg = agent
+        self.tx_count = tx_count
+        self.arrive_count = self.cg.size
+        if init:
+            self.mbarrier_init()
 
     def __repr__(self) -> str:
         return f"MbarrierArray({self.num_stages} of {self.arrive_count} arrivals)"
 
+    @device_function
     def get_barrier(self, index: Integer) -> Pointer:
         """The barrier of a stage."""
-        return self._first + index
+        return self.mbarrier_base + index
 
-    def initialise(self) -> None:
-        """By one thread."""
-        for index in range(self.num_stages):
-            mbarrier_init(self.get_barrier(index), self.arrive_count)
+    @device_function
+    def mbarrier_init(self) -> None:
+        """By one thread of the block; the others must not use the barriers before they have met."""
+        initialise(self)
 
-    def arrive(self, index: Integer, rank: Integer | None = None) -> None:
-        """Arrive; with a rank, at the barrier of that block of the cluster."""
-        mbarrier_arrive(self.get_barrier(index), rank)
+    @device_function
+    def arrive(self, index: Integer, dst: Integer | None = None, cta_group: CtaGroup | None = None) -> None:
+        """Arrive as its users do. `dst` is the block of the cluster at whose barrier threads arrive, and the mask of
+        blocks that products tell; None: this one."""
+        match self.op_type:
+            case PipelineOp.AsyncThread:
+                self.arrive_mbarrier(index, dst)
+            case PipelineOp.AsyncLoad:
+                self.arrive_cp_async_mbarrier(index)
+            case PipelineOp.TmaLoad:
+                self.arrive_and_expect_tx(index, self.tx_count)
+            case PipelineOp.ClcLoad:
+                mbarrier_arrive_and_expect_tx(self.get_barrier(index), self.tx_count, dst)
+            case PipelineOp.TCGen05Mma:
+                self.arrive_tcgen05mma(index, dst, cta_group or CtaGroup.ONE)
+            case _:
+                raise PipelineError(
+                    "nobody arrives at an mbarrier by such an operation",
+                    span=place(),
+                    found=str(self.op_type),
+                    expected="AsyncThread, AsyncLoad, TmaLoad, ClcLoad or TCGen05Mma of `PipelineOp`",
+                )
 
-    def arrive_and_expect_tx(self, index: Integer, tx_count: int) -> None:
-        """Expect bytes, and arrive."""
-        mbarrier_arrive_and_expect_tx(self.get_barrier(index), tx_count)
+    @device_function
+    def arrive_mbarrier(self, index: Integer, dst_rank: Integer | None = None) -> None:
+        """This thread arrives; with a rank, at the barrier of that block of the cluster."""
+        mbarrier_arrive(self.get_barrier(index), dst_rank)
 
+    @device_function
+    def arrive_cp_async_mbarrier(self, index: Integer) -> None:
+        """This thread arrives when all asynchronous copies that it has started have landed."""
+        cp_async_mbarrier_arrive_noinc(self.get_barrier(index))
+
+    @device_function
+    def arrive_tcgen05mma(self, index: Integer, mask: Integer | None, cta_group: CtaGroup) -> None:
+        """One thread of the warp arrives when the products that it has begun are complete, in all blocks of a mask."""
+        commit_products(self.get_barrier(index), cta_group, mask)
+
+    @device_function
+    def arrive_and_expect_tx(self, index: Integer, tx_count: Integer) -> None:
+        """One thread of the warp expects bytes, and arrives."""
+        with elect_one():
+            mbarrier_arrive_and_expect_tx(self.get_barrier(index), tx_count)
+
+    @device_function
     def wait(self, index: Integer, phase: Integer) -> None:
         """Wait until a phase of a stage is over."""
         mbarrier_wait(self.get_barrier(index), phase)
 
+    @device_function
     def wait_for_all(self, state: PipelineState) -> None:
         """Wait until a phase of every stage is over, from this one on."""
         following = state.clone()
@@ -66,9 +120,49 @@ class MbarrierArray:
             self.wait(following.index, following.phase)
             following.advance()
 
+    @device_function
     def try_wait(self, index: Integer, phase: Integer) -> Boolean:
         """Whether it is."""
         return mbarrier_try_wait(self.get_barrier(index), phase)
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return [self.barrier_storage]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> MbarrierArray:
+        (storage,) = values
+        return MbarrierArray(storage, self.num_stages, (self.op_type, self.cg), self.tx_count, init=False)
+
+
+def _require_stages(num_stages: object) -> None:
+    if not isinstance(num_stages, int) or num_stages < 1:
+        raise PipelineError(
+            "the number of stages is part of the program",
+            span=place(),
+            found=f"num_stages={num_stages}",
+            expected="a positive number that is known while tracing",
+        )
+
+
+def full_and_empty(
+    storage: object,
+    num_stages: int,
+    producers: Users,
+    consumers: Users,
+    tx_count: int = 0,
+    *,
+    blocks: Layout | None = None,
+    defer_sync: bool,
+) -> tuple[MbarrierArray, MbarrierArray]:
+    """The full barriers of a pipeline and the empty ones, initialised; the threads that use them, in all of the blocks,
+    meet, unless the program lets them."""
+    _require_stages(num_stages)
+    first = barriers_at(storage, f"2 * {num_stages}")
+    full = MbarrierArray(first, num_stages, producers, tx_count, init=False)
+    empty = MbarrierArray(first + num_stages, num_stages, consumers, init=False)
+    initialise(full, empty)
+    if not defer_sync:
+        meet(blocks)
+    return full, empty
 
 
 def barriers_at(storage: object, needed: str) -> Pointer:
@@ -90,17 +184,11 @@ def initialise(*arrays: MbarrierArray) -> None:
     def by_one() -> None:
         with elect_one():
             for array in arrays:
-                array.initialise()
+                for index in range(array.num_stages):
+                    mbarrier_init(array.get_barrier(index), array.arrive_count)
 
     when(warp_idx() == 0, by_one)
     mbarrier_init_fence()
-
-
-def begin(arrays: tuple[MbarrierArray, ...], blocks: Layout | None, *, defer_sync: bool) -> None:
-    """Make the barriers of a pipeline, and let the threads that use it meet, unless the program does that."""
-    initialise(*arrays)
-    if not defer_sync:
-        meet(blocks)
 
 
 def several(blocks: Layout | None) -> Layout | None:
@@ -112,6 +200,24 @@ def meet(cluster: object = None) -> None:
     """All threads of the block, or of the cluster if it is larger than the block, wait for each other."""
     pipeline_init_arrive(cluster_shape_mn=cluster)
     pipeline_init_wait(cluster_shape_mn=cluster)
+
+
+@device_function
+def agent_sync(group: Agent, is_relaxed: bool = False) -> None:
+    """All threads of the block, or of the cluster, wait for each other."""
+    if group is Agent.ThreadBlock:
+        sync_threads()
+    elif group is Agent.ThreadBlockCluster:
+        cluster_arrive_relaxed() if is_relaxed else cluster_arrive()
+        cluster_wait()
+    else:
+        raise PipelineError(
+            "threads that are not named cannot wait for each other",
+            span=place(),
+            found=str(group),
+            expected="Agent.ThreadBlock or Agent.ThreadBlockCluster",
+            instead="`pipeline.NamedBarrier(...)` for some warps of a block",
+        )
 
 
 @device_function

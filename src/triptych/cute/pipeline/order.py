@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from triptych.cute.arch.barriers import barrier, barrier_arrive
-from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, initialise, meet
-from triptych.cute.pipeline.participants import CooperativeGroup
-from triptych.cute.pipeline.states import PipelineState, RecordedCalls
+from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, meet
+from triptych.cute.pipeline.participants import CooperativeGroup, PipelineOp
+from triptych.cute.pipeline.recorded_calls import RecordedCalls
+from triptych.cute.pipeline.states import PipelineState
 from triptych.cute.tensors.value_functions import where
 from triptych.cute.tracing.device import Integer, device_function
 from triptych.metastage.values.scalars import Int32
@@ -53,8 +54,7 @@ class PipelineOrder:
     ) -> PipelineOrder:
         """The order as a group sees it; all threads of the block make it."""
         first = barriers_at(barrier_storage, f"{depth} * {length}")
-        barriers = MbarrierArray(first, depth * length, producer_group.size)
-        initialise(barriers)
+        barriers = MbarrierArray(first, depth * length, (PipelineOp.AsyncThread, producer_group))
         if not defer_sync:
             meet()
         phase = where(Int32(group_id) == 0, 1, 0)
@@ -65,12 +65,14 @@ class PipelineOrder:
         """Where this group is, for programs that keep it themselves and give it to each call."""
         return self._state
 
+    @device_function
     def wait(self, state: PipelineState | None = None) -> None:
         """Wait for this group's turn."""
         place = state or self._state
         self._calls.record("wait", place, self._group)
         self.sync_object_full.wait(self._barrier(place, self._group), place.phase)
 
+    @device_function
     def arrive(self, state: PipelineState | None = None) -> PipelineState:
         """The next group may come; this one goes to the next place, which is the result."""
         place = state or self._state
@@ -92,7 +94,7 @@ class PipelineOrder:
         return PipelineOrder(self.sync_object_full, self.length, group, state, self._calls)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NamedBarrier:
     """The barrier `barrier_id` of a block, complete when `num_threads` threads have come to it.
 
@@ -102,14 +104,17 @@ class NamedBarrier:
     barrier_id: int
     num_threads: int
 
+    @device_function
     def arrive(self) -> None:
         """Count as having come, and go on."""
         barrier_arrive(barrier_id=self.barrier_id, number_of_threads=self.num_threads)
 
+    @device_function
     def arrive_and_wait(self) -> None:
         """Come, and wait for the others."""
         barrier(barrier_id=self.barrier_id, number_of_threads=self.num_threads)
 
+    @device_function
     def wait(self) -> None:
         """The same as `arrive_and_wait`: who waits at such a barrier also counts."""
         self.arrive_and_wait()
@@ -121,16 +126,19 @@ class NamedBarrier:
         return self.barrier_id
 
 
+@device_function
 def sync(barrier_id: int = 0) -> None:
     """Wait at a barrier for all threads of the block."""
     barrier(barrier_id=barrier_id)
 
 
+@device_function
 def arrive_and_wait(barrier_id: int, num_threads: int) -> None:
     """Come to a barrier of `num_threads` threads, and wait for the others."""
     barrier(barrier_id=barrier_id, number_of_threads=num_threads)
 
 
+@device_function
 def arrive(barrier_id: int, num_threads: int) -> None:
     """Count as having come to a barrier of `num_threads` threads, and go on."""
     barrier_arrive(barrier_id=barrier_id, number_of_threads=num_threads)

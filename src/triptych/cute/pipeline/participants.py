@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.pipeline.states import PipelineState, Place
-from triptych.cute.tracing.device import device_model
+from triptych.cute.tracing.device import device_function, device_model
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Int32
@@ -21,8 +21,8 @@ from triptych.support.dataclass import dataclass
 class Pipeline(Protocol):
     """What participants ask of their pipeline."""
 
-    num_stages: int
-
+    @property
+    def num_stages(self) -> int: ...
     def producer_acquire(self, state: Place, try_acquire_token: object = None) -> None: ...
     def producer_try_acquire(self, state: Place) -> Boolean: ...
     def producer_commit(self, state: Place) -> None: ...
@@ -60,6 +60,7 @@ class ImmutableResourceHandle:
         """Which pass around the ring, modulo two."""
         return self._phase
 
+    @device_function
     def clone(self) -> Self:
         """The same stage."""
         return type(self)(self._pipeline, self._count, self._index, self._phase)
@@ -81,6 +82,7 @@ class ProducerHandle(ImmutableResourceHandle):
         """The barrier that says that the stage is full: copies complete their bytes on it."""
         return self._pipeline.producer_get_barrier(self)
 
+    @device_function
     def commit(self) -> None:
         """The stage is filled."""
         self._pipeline.producer_commit(self)
@@ -91,6 +93,7 @@ class ConsumerHandle(ImmutableResourceHandle):
 
     __slots__ = ()
 
+    @device_function
     def release(self) -> None:
         """The stage is not read any more."""
         self._pipeline.consumer_release(self)
@@ -108,14 +111,17 @@ class _Participant:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._pipeline})"
 
+    @device_function
     def advance(self) -> None:
         """Go to the next stage."""
         self._state.advance()
 
+    @device_function
     def reset(self) -> None:
         """Count from zero, at the same stage."""
         self._state.reset_count()
 
+    @device_function
     def clone(self) -> Self:
         """Another one at the same place, which goes its own way."""
         return type(self)(self._pipeline, self._state.clone())
@@ -141,25 +147,30 @@ class PipelineProducer(_Participant):
         """Where it is: public programs that expect other bytes than the pipeline's read it under its mangled name."""
         return self._state
 
+    @device_function
     def acquire(self, try_acquire_token: object = None) -> ProducerHandle:
         """Wait until this stage is empty."""
         self._pipeline.producer_acquire(self._state, try_acquire_token)
         return ProducerHandle(self._pipeline, *self._taken())
 
+    @device_function
     def acquire_and_advance(self, try_acquire_token: object = None) -> ProducerHandle:
         """Wait until this stage is empty, and go to the next one."""
         handle = self.acquire(try_acquire_token)
         self.advance()
         return handle
 
+    @device_function
     def try_acquire(self) -> Boolean:
         """Whether this stage is empty."""
         return self._pipeline.producer_try_acquire(self._state)
 
+    @device_function
     def commit(self, handle: ProducerHandle | None = None) -> None:
         """A stage is filled: that of the handle, or the one where this participant is."""
         self._pipeline.producer_commit(self._state if handle is None else handle)
 
+    @device_function
     def tail(self) -> None:
         """Wait until all stages are empty, before the block ends."""
         self._pipeline.producer_tail(self._state)
@@ -170,21 +181,25 @@ class PipelineConsumer(_Participant):
 
     ImmutableResourceHandle = ConsumerHandle
 
+    @device_function
     def wait(self, try_wait_token: object = None) -> ConsumerHandle:
         """Wait until this stage is full."""
         self._pipeline.consumer_wait(self._state, try_wait_token)
         return ConsumerHandle(self._pipeline, *self._taken())
 
+    @device_function
     def wait_and_advance(self, try_wait_token: object = None) -> ConsumerHandle:
         """Wait until this stage is full, and go to the next one."""
         handle = self.wait(try_wait_token)
         self.advance()
         return handle
 
+    @device_function
     def try_wait(self) -> Boolean:
         """Whether this stage is full."""
         return self._pipeline.consumer_try_wait(self._state)
 
+    @device_function
     def release(self, handle: ConsumerHandle | None = None) -> None:
         """A stage is not read any more: that of the handle, or the one where this participant is."""
         self._pipeline.consumer_release(self._state if handle is None else handle)
@@ -197,6 +212,18 @@ class Agent(enum.Enum):
     Warp = enum.auto()
     ThreadBlock = enum.auto()
     ThreadBlockCluster = enum.auto()
+
+
+class PipelineOp(enum.Enum):
+    """By what somebody arrives at the barrier of a stage: threads, copies in the background, products."""
+
+    AsyncThread = enum.auto()
+    TCGen05Mma = enum.auto()
+    TmaLoad = enum.auto()
+    ClcLoad = enum.auto()
+    TmaStore = enum.auto()
+    Composite = enum.auto()
+    AsyncLoad = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,18 @@
 """Pipeline states: where a thread is in a circular buffer, as numbers that change while the kernel runs.
 
 Each number is a variable of the thread in memory, so that `state.advance()` in a run-time loop changes it as often as
-the loop runs; compilers turn such variables into registers. Debug builds record which call of a pipeline comes to which
-stage, because from barriers alone no checker can say which call is missing.
+the loop runs; compilers turn such variables into registers.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from triptych.cute.tensors.factories import make_rmem_tensor
 from triptych.cute.tensors.value_functions import where
-from triptych.cute.tracing.device import bits32, device_trace, kernel_body
-from triptych.kernel_ir.dialects.check import CHECK, CHECK_CALL
+from triptych.cute.tracing.device import device_function
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Int32
@@ -57,21 +55,16 @@ class PipelineUserType(enum.Enum):
 class PipelineState:
     """A place in a circular buffer of `stages` stages.
 
-    `index` is the stage, `count` how many stages have been passed, `phase` a bit that changes with every round.
+    `index` is the stage, `count` how many stages have been passed, `phase` a bit that changes with every round. A state
+    of 0 stages is a place that goes nowhere.
     """
 
-    __slots__ = ("_places", "stages")
     __runtime_mutable__ = __runtime_state__ = True
 
     def __init__(self, stages: object, count: object, index: object, phase: object) -> None:
-        if not isinstance(stages, int) or stages < 1:
-            raise OperandTypeError(
-                "the number of stages is part of the program",
-                span=place(),
-                found=str(stages),
-                expected="a positive number that is known while tracing",
-            )
-        self.stages: int = stages
+        if stages != 0:
+            _require_ring(stages)
+        self.stages: Any = stages
         self._places = RunTimeInt(count), RunTimeInt(index), RunTimeInt(phase)
 
     def __repr__(self) -> str:
@@ -92,21 +85,27 @@ class PipelineState:
         """Which pass around the ring, modulo two."""
         return self._phase
 
-    def clone(self) -> PipelineState:
+    @device_function
+    def clone(self) -> Self:
         """Another state at the same place, which goes its own way."""
-        return PipelineState(self.stages, self.count, self.index, self.phase)
+        return type(self)(self.stages, self.count, self.index, self.phase)
 
+    @device_function
     def reset_count(self) -> None:
         """Count from zero, at the same stage."""
         self._count = 0
 
+    @device_function
     def advance(self) -> None:
         """Go to the next stage."""
+        _require_ring(self.stages)
         following = self.index + 1
         self._move(1, where(following == self.stages, 0, following), following == self.stages)
 
+    @device_function
     def reverse(self) -> None:
         """Go back to the stage before."""
+        _require_ring(self.stages)
         index = self.index
         self._move(-1, where(index == 0, self.stages - 1, index - 1), index == 0)
 
@@ -143,40 +142,24 @@ class PipelineState:
     def __extract_mlir_values__(self) -> list[Any]:
         return [self.count, self.index, self.phase]
 
-    def __new_from_mlir_values__(self, values: Sequence[Any]) -> PipelineState:
-        return PipelineState(self.stages, *values)
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Self:
+        return type(self)(self.stages, *values)
 
     def __str__(self) -> str:
         return f"the state of a pipeline of {self.stages} stages"
 
 
+def _require_ring(stages: object) -> None:
+    if not isinstance(stages, int) or stages < 1:
+        raise OperandTypeError(
+            "the number of stages is part of the program",
+            span=place(),
+            found=str(stages),
+            expected="a positive number that is known while tracing",
+        )
+
+
 def make_pipeline_state(type: PipelineUserType, stages: int) -> PipelineState:
     """The state at the first stage. To a producer the buffer is empty, which its phase bit of 1 says."""
+    _require_ring(stages)
     return PipelineState(stages, 0, 0, 0 if type is PipelineUserType.Consumer else 1)
-
-
-class RecordedCalls:
-    """The calls of one pipeline of a kernel."""
-
-    __slots__ = ("_groups", "_kind", "_number", "_stages")
-
-    def __init__(self, kind: str, stages: int, groups: int = 0) -> None:
-        self._kind, self._stages, self._groups = kind, stages, groups
-        body = kernel_body()
-        self._number = body.pipelines
-        body.pipelines += 1
-
-    def record(self, call: str, state: Place | None = None, group: Any = 0) -> None:
-        """Before the call does what it does: it may wait for ever. Some pipelines do not say which stage it is."""
-        trace = device_trace()
-        if not trace.instrumentation.records_pipelines:
-            return
-        builder = trace.builder
-        CHECK.load(builder.context)
-        facts = {"pipeline": self._number, "stages": self._stages, "groups": self._groups}
-        facts["ring"] = getattr(state, "stages", self._stages)
-        numbers = {name: builder.integer("i32", value) for name, value in facts.items()}
-        words = {"call": builder.string(call), "kind": builder.string(self._kind)}
-        index, phase = (Int32(0), Int32(0)) if state is None else (Int32(state.index), Int32(state.phase))
-        turn = phase + Int32(group) * 2 if self._groups else phase
-        trace.operation(CHECK_CALL, (bits32(index), bits32(turn)), attributes=numbers | words)

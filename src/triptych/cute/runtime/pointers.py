@@ -37,7 +37,8 @@ class PointerKind:
         return Leaf(path, "Int64")
 
     def passed(self, value: object) -> int:
-        """The address of a pointer of the same elements, of a C pointer, or an int."""
+        """The address of a pointer of the same elements, of a C pointer, or an int; of a tensor, where it begins."""
+        value = getattr(value, "iterator", value)
         other = value.__argument_kind__ if isinstance(value, RuntimePointer) else self
         address = value.address if isinstance(value, RuntimePointer) else _address(value)
         if other.element != self.element or not self._reaches(other.space) or address % self.alignment:

@@ -110,13 +110,14 @@ def _smaller(x: Number, y: Number) -> Number:
 
 
 class WorkTileInfo:
-    """A tile by its place, (m, n, l) or nested as a program counts, and whether there is one."""
+    """A tile by its place, (m, n, l) or nested as a program counts, and whether there is one. A place may lack a part:
+    None stays None."""
 
     __slots__ = ("_is_valid_tile", "_tile_idx")
 
     # Any: a tuple of numbers and of such tuples.
     def __init__(self, tile_idx: Any, is_valid_tile: Number) -> None:
-        self._tile_idx = transform_leaf(Int32, tile_idx)
+        self._tile_idx = transform_leaf(lambda part: None if part is None else Int32(part), tile_idx)
         self._is_valid_tile = Boolean(is_valid_tile)
 
     def __repr__(self) -> str:
@@ -133,12 +134,13 @@ class WorkTileInfo:
         return self._is_valid_tile
 
     def __extract_mlir_values__(self) -> list[Any]:
-        return [*leaves(self._tile_idx), self._is_valid_tile]
+        return [*(part for part in leaves(self._tile_idx) if part is not None), self._is_valid_tile]
 
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> WorkTileInfo:
         *places, is_valid = values
         following = iter(places)
-        return WorkTileInfo(transform_leaf(lambda _: next(following), self._tile_idx), is_valid)
+        place = transform_leaf(lambda part: None if part is None else next(following), self._tile_idx)
+        return WorkTileInfo(place, is_valid)
 
 
 class StaticPersistentTileScheduler:

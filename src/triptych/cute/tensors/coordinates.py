@@ -6,10 +6,10 @@ address is another element of the tensor, or a gap between elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import reduce
 from types import EllipsisType
-from typing import Any
+from typing import Any, NoReturn
 
 from triptych.cute.dynamic.symbol_emission import range_of
 from triptych.cute.dynamic.traced_integers import realize
@@ -20,9 +20,11 @@ from triptych.cute.tracing.errors import TensorIndexError
 from triptych.diagnostics.runtime_errors import OutOfBoundsError
 from triptych.layout import AnyLayout, ComposedLayout, Coord, IntTuple, Layout, Shape, SymInt, product, text
 from triptych.layout.tuples import leaves
-from triptych.metastage.trace.checks import check
+from triptych.metastage.trace.checks import check, warn_here
 from triptych.metastage.trace.trace import place
+from triptych.metastage.values.dynamic_text import Refused
 from triptych.metastage.values.scalars import Int64
+from triptych.support.errors import TriptychError
 from triptych.support.wording import with_article
 
 _NOWHERE = -(1 << 62)
@@ -140,6 +142,11 @@ def check_inside(coord: Coord, shape: Shape, what: object, *, is_bounded: bool =
             )
 
 
+def is_negative(coord: Coord) -> bool:
+    """Whether a coordinate counts from the end, as in arrays."""
+    return any(isinstance(leaf, int) and leaf < 0 for leaf in leaves(coord))
+
+
 def _instead(index: int) -> str:
     if index >= 0:
         return "a smaller index, or a larger tensor"
@@ -166,3 +173,48 @@ def _no_coordinate(part: object, what: object) -> TensorIndexError:
         expected="integers, run-time or not, and `None` for modes that are kept",
         instead=instead,
     )
+
+
+# elements that do not exist ------------------------------------------------------------------------------------------
+_OPERATORS = "add sub mul truediv floordiv mod pow lshift rshift and or xor matmul"
+_OTHERS = "lt le gt ge eq ne neg pos invert abs bool int float index getitem call iter"
+
+
+class UndefinedElement(Refused):
+    """What a program reads of registers beyond a tensor: using it raises what reading it would have.
+
+    A compiler for GPUs knows that such a register has no value, and leaves out a store of it. Public programs whose
+    loops go too far do nothing else with one.
+    """
+
+    __slots__ = ("refusal",)
+    __hash__ = object.__hash__
+
+    def __init__(self, error: TriptychError) -> None:
+        self.refusal = error
+
+    def __repr__(self) -> str:
+        return f"UndefinedElement({self.refusal.title})"
+
+    def leave_out(self) -> None:
+        """Warn of a store of it, which is not made."""
+        warn_here(
+            f"{self.refusal.title}, and is stored: a compiler for GPUs leaves that store out, and so does this one; "
+            "write: a loop over the elements that there are"
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.refusal
+
+
+def _refusal() -> Callable[..., NoReturn]:
+    def refuse(self: UndefinedElement, *_: object) -> NoReturn:
+        raise self.refusal
+
+    return refuse
+
+
+for _name in [*_OPERATORS.split(), *(f"r{each}" for each in _OPERATORS.split()), *_OTHERS.split()]:
+    setattr(UndefinedElement, f"__{_name}__", _refusal())

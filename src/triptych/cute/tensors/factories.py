@@ -6,7 +6,7 @@ from typing import Any
 
 from triptych.cute.dynamic.traced_integers import ints, realize
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.memory.addresses import Allocation, checks_bounds
+from triptych.cute.memory.addresses import Allocation, checks_bounds, permuted
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.program_integers import IntTuple
@@ -20,6 +20,7 @@ from triptych.layout import (
     Int,
     Layout,
     Swizzle,
+    SymInt,
     cosize,
     make_identity_layout,
     make_layout,
@@ -54,10 +55,23 @@ def make_tensor(iterator: Pointer | IntTuple | Tensor, layout: AnyLayout | IntTu
         )
     if isinstance(over, ComposedLayout):
         over.known_inner  # noqa: B018 - refuses a function, whose values are no integers of the algebra
+        iterator = _begin_of_pattern(iterator, over)
     if checks_bounds() and iterator.allocation is None and iterator.memspace is not AddressSpace.tmem:
         # Who lays a tensor over a bare pointer says how much memory there is; an allocation of columns says it itself.
         iterator = iterator.inside(_memory(iterator, over))
     return Tensor(iterator, over)
+
+
+def _begin_of_pattern(pointer: Pointer, layout: ComposedLayout) -> Pointer:
+    """Where the pattern of a swizzled layout begins, if a pointer is to the first element of a part of it.
+
+    A part of a swizzled tensor is in the tensor's memory, and its layout counts from there. A program that lays this
+    layout over an address that it has computed means the address of the part's own first element.
+    """
+    offset = layout.offset
+    if pointer.origin is not None or not isinstance(layout.inner, Swizzle) or not isinstance(offset, SymInt):
+        return pointer
+    return pointer.advanced(-permuted(layout.inner, offset))
 
 
 def make_rmem_tensor(layout_or_shape: AnyLayout | IntTuple, dtype: type[Numeric]) -> Tensor:

@@ -6,17 +6,26 @@ launch provides what all parts together need.
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 from triptych.cute.arch.shared import known_count, shared_bytes, shared_elements
 from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer, recast_ptr
+from triptych.cute.memory.shared_window import get_smem_capacity_in_bytes
 from triptych.cute.tensors.structs import Struct, struct
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_function
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle, cosize, make_layout, tuple_add
 from triptych.metastage.values.scalars import Numeric, Uint8, numeric_class
+
+
+class SmemPartition(Enum):
+    """Who a part of shared memory is for, which decides where the public DSL lays it; here parts follow one another."""
+
+    USER = 0
+    RESERVED = 1
 
 
 class SmemAllocator:
@@ -29,7 +38,14 @@ class SmemAllocator:
     def __repr__(self) -> str:
         return "SmemAllocator()"
 
-    def allocate(self, size_or_type: object, byte_alignment: int = 1) -> Any:
+    @staticmethod
+    def capacity_in_bytes(compute_capability: str | None = None) -> int:
+        """The shared memory that a block of an architecture can have."""
+        return get_smem_capacity_in_bytes(compute_capability)
+
+    def allocate(
+        self, size_or_type: object, byte_alignment: int = 1, *, partition: SmemPartition = SmemPartition.USER
+    ) -> Any:
         """Room for a number of bytes, for one scalar (both as a pointer) or for a `cute.struct`."""
         if isinstance(size_or_type, struct):
             return self._struct(size_or_type, byte_alignment)

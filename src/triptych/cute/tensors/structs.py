@@ -15,7 +15,7 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.errors import ElementTypeError, PointerError
 from triptych.layout import AnyLayout, Layout, Swizzle
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Numeric, numeric_class
+from triptych.metastage.values.scalars import Numeric, is_number_class, numeric_class
 from triptych.support.dataclass import dataclass
 from triptych.support.wording import did_you_mean
 
@@ -237,7 +237,7 @@ def _annotations(cls: type) -> dict[str, Any]:
 def _kind_of(annotation: object, where: str) -> Kind:
     if isinstance(annotation, RangeKind | AlignedKind | struct):
         return annotation
-    if isinstance(annotation, type) and issubclass(annotation, Numeric):
+    if is_number_class(annotation):
         return ScalarKind(annotation)
     raise ElementTypeError(
         f"{where} has no layout in memory",

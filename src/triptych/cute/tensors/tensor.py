@@ -16,12 +16,20 @@ from triptych.cute.memory.addresses import permuted
 from triptych.cute.memory.element_storage import element_value
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.vectors import splat
-from triptych.cute.tensors.coordinates import check_coordinate, check_inside, is_checked, reaching, within_ones
+from triptych.cute.tensors.coordinates import (
+    UndefinedElement,
+    check_coordinate,
+    check_inside,
+    is_checked,
+    is_negative,
+    reaching,
+    within_ones,
+)
 from triptych.cute.tensors.debugger_views import shown_integers, shown_pointer, shown_tensor, shown_vector
 from triptych.cute.tensors.numpy_hints import NumpyHints
 from triptych.cute.tensors.value import TensorSSA
 from triptych.cute.tracing.device import tracing
-from triptych.cute.tracing.errors import ElementTypeError, StaticTensorError, TensorShapeError
+from triptych.cute.tracing.errors import ElementTypeError, StaticTensorError, TensorIndexError, TensorShapeError
 from triptych.ir.handles import Value
 from triptych.layout import (
     AnyLayout,
@@ -175,11 +183,18 @@ class Tensor(NumpyHints):
     __repr__ = __str__
 
     # elements ---------------------------------------------------------------------------------------------------
-    def __getitem__(self, coord: object) -> Any:
+    def __getitem__(self, coord: object, *, loc: object = None, ip: object = None) -> Any:
         """An element, or with None in the coordinate the part that the rest of it selects."""
         where = ints(coord)
         is_part = has_underscore(where)
-        check_inside(where, self.layout.shape, self, is_bounded=not is_part or isinstance(self.iterator, Pointer))
+        in_memory = isinstance(self.iterator, Pointer)
+        try:
+            check_inside(where, self.layout.shape, self, is_bounded=not is_part or in_memory)
+        except TensorIndexError as error:
+            if is_part or is_negative(where) or self.memspace not in (AddressSpace.rmem, None):
+                raise
+            if in_memory:
+                return UndefinedElement(error)
         if is_part:
             return self.part(where)
         if not isinstance(self.iterator, Pointer):
@@ -187,7 +202,10 @@ class Tensor(NumpyHints):
         trace = tracing()
         return self.iterator.dtype.of(read(self.iterator, self._element(where), self), trace.region)
 
-    def __setitem__(self, coord: object, value: object) -> None:
+    def __setitem__(self, coord: object, value: object, *, loc: object = None, ip: object = None) -> None:
+        if isinstance(value, UndefinedElement):
+            value.leave_out()
+            return
         where = ints(coord)
         check_inside(where, self.layout.shape, self)
         if has_underscore(where):

@@ -22,10 +22,11 @@ from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.errors import StaticTensorError, TensorShapeError, TensorTruthError
 from triptych.diagnostics.likely_mistakes import TENSOR_VALUES
 from triptych.ir.handles import Value
+from triptych.ir.types import type_text
 from triptych.layout import Shape, crd2idx, make_layout, slice_and_offset, text
 from triptych.layout.coordinates import has_underscore
 from triptych.metastage.trace.errors import OperandTypeError
-from triptych.metastage.trace.trace import Region, Trace, in_progress, place
+from triptych.metastage.trace.trace import Region, Trace, place
 from triptych.metastage.values import arithmetic, conversion
 from triptych.metastage.values.arithmetic import known_divisor
 from triptych.metastage.values.coercion import declared_number
@@ -97,10 +98,22 @@ class TensorSSA(ForeignOperand, Operators):
     _looked_for = TENSOR_VALUES
 
     def __init__(self, value: object, shape: Shape, dtype: type[Numeric]) -> None:
-        self._value = value.ir_value() if hasattr(value, "ir_value") else value
+        self._value: Any = value.ir_value() if hasattr(value, "ir_value") else value
         self._region: Region = tracing().region
         self.shape = require_static(shape)
         self.dtype = dtype
+        self._check_type()
+
+    def _check_type(self) -> None:
+        found, expected = type_text(self._value.type), vector_type(self.size, self.dtype.info.mlir)
+        if found != expected:
+            raise OperandTypeError(
+                "a tensor value is made of a vector of its elements",
+                span=place(),
+                found=f"an MLIR value of type {found} for {text(self.shape)} elements of {self.dtype.__name__}",
+                expected=f"one of type {expected}",
+                instead="`vector.bitcast` to that type, or `TensorSSA.from_elements(numbers, dtype, shape)`",
+            )
 
     @classmethod
     def from_elements(cls, elements: Sequence[Any], dtype: type[Any], shape: Shape | None = None) -> Self:
@@ -123,7 +136,7 @@ class TensorSSA(ForeignOperand, Operators):
     def ir_value(self, *, loc: object = None, ip: object = None) -> Any:
         """The MLIR value, a `vector<NxT>`."""
         region = self._region
-        if not region.open or region.trace is not in_progress():
+        if not region.is_readable:
             raise leaked(self, region)
         return self._value
 
@@ -172,7 +185,7 @@ class TensorSSA(ForeignOperand, Operators):
         )
 
     # choosing elements ------------------------------------------------------------------------------------------
-    def __getitem__(self, coord: object) -> Any:
+    def __getitem__(self, coord: object, *, loc: object = None, ip: object = None) -> Any:
         """An element by its coordinate or number, or the part that a coordinate with None keeps."""
         where = ints(coord)
         check_inside(where, self.shape, self)

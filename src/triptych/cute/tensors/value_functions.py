@@ -24,15 +24,20 @@ class Shaped(Protocol):
 
 
 def full(shape: Shape, fill_value: object, dtype: type[Any]) -> TensorSSA:
-    """A tensor that has one number everywhere."""
-    trace, element = tracing(), numeric_class(dtype)
+    """A tensor that has one number everywhere; an `int` is taken as `dtype(number)` takes it."""
+    element = numeric_class(dtype)
+    return _filled(shape, element(fill_value) if type(fill_value) is int else fill_value, element)
+
+
+def _filled(shape: Shape, fill_value: object, element: type[Numeric]) -> TensorSSA:
+    trace = tracing()
     number = declared_number(fill_value, element, f"a tensor of {element.__name__}").ir_value()
     return TensorSSA(splat(trace, number, element_count(require_static(shape)), element.info.mlir), shape, element)
 
 
 def full_like(a: Shaped, fill_value: object, dtype: type[Any] | None = None) -> TensorSSA:
     """A tensor of the same shape, and of the same type unless another is named."""
-    return full(a.shape, fill_value, dtype or a.element_type)
+    return full(a.shape, fill_value, dtype) if dtype is not None else _filled(a.shape, fill_value, a.element_type)
 
 
 def zeros_like(a: Shaped, dtype: type[Any] | None = None) -> TensorSSA:

@@ -8,12 +8,13 @@ about them is in `layout_questions`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast, overload
 
 from triptych import layout as algebra
 from triptych.cute.dynamic.traced_integers import ints, numbers
-from triptych.cute.tensors.layout_queries import layout_of
 from triptych.cute.tensors.program_integers import Coord, Int, IntTuple, Mode, Numbers, Shape, Stride, V
+from triptych.cute.tensors.subjects import Subject, layout_of, mapping, tuples, untied, with_modes
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import AnyLayout, ComposedLayout, Layout, Tile
 from triptych.layout.composed import Inner
@@ -22,12 +23,16 @@ from triptych.layout.partition import tile_at
 T = TypeVar("T")
 
 
-def _view(function: Callable[..., Any], target: T, *args: object) -> T:
+def _view(function: Callable[..., Any], target: T, *args: object, kind: Subject = mapping) -> T:
     """A change of layout as one of tensors too: the iterator stays."""
-    rest = map(ints, args)
+    rest, subject = map(ints, args), kind(function.__name__, target)
     if isinstance(target, Tensor):
-        return cast(T, Tensor(target.iterator, function(target.layout, *rest)))
-    return cast(T, function(ints(target), *rest))
+        return cast(T, Tensor(target.iterator, function(subject, *rest)))
+    return cast(T, function(subject, *rest))
+
+
+_modes = partial(_view, kind=with_modes)
+"""A change of modes as one of tuples too."""
 
 
 # layouts of numbers -----------------------------------------------------------------------------------------------
@@ -58,7 +63,7 @@ def append(value: V, elem: object, up_to_rank: int | None = None) -> V: ...
 def append(value: IntTuple, elem: object, up_to_rank: int | None = None) -> Numbers: ...
 def append(value: object, elem: object, up_to_rank: int | None = None) -> Any:
     """The value with a mode after its own, once or until it has a rank."""
-    return _view(algebra.append, value, elem, up_to_rank)
+    return _modes(algebra.append, value, elem, up_to_rank)
 
 
 @overload
@@ -67,7 +72,7 @@ def append_ones(value: V, up_to_rank: int | None = None) -> V: ...
 def append_ones(value: IntTuple, up_to_rank: int | None = None) -> Numbers: ...
 def append_ones(value: object, up_to_rank: int | None = None) -> Any:
     """The value with trivial modes after its own."""
-    return _view(algebra.append_ones, value, up_to_rank)
+    return _modes(algebra.append_ones, value, up_to_rank)
 
 
 def blocked_product(block: V, tiler: Layout) -> V:
@@ -89,9 +94,9 @@ def complement(layout: V, cotarget: IntTuple | AnyLayout | None = None) -> V:
     return _view(algebra.complement, layout, cotarget)
 
 
-def composition(left: V, right: Tile) -> V:
-    """left o right: with a layout the function composition, with a tile or a shape mode by mode."""
-    return _view(algebra.composition, left, right)
+def composition(lhs: V, rhs: Tile) -> V:
+    """lhs o rhs: with a layout the function composition, with a tile or a shape mode by mode."""
+    return _view(algebra.composition, lhs, rhs)
 
 
 def filter(layout: V, target_profile: Coord = None) -> V:
@@ -120,7 +125,13 @@ def flatten(value: V) -> V: ...
 def flatten(value: IntTuple) -> Numbers: ...
 def flatten(value: object) -> Any:
     """One mode per leaf; an integer stays an integer."""
-    return _view(algebra.flatten, value)
+    return _modes(algebra.flatten, value)
+
+
+def flatten_to_tuple(value: IntTuple) -> tuple[Any, ...]:
+    """The leaves of a tuple from left to right; an integer is the only leaf of itself."""
+    tuples("flatten_to_tuple", value)
+    return tuple(algebra.tuples.leaves(value))
 
 
 @overload
@@ -129,7 +140,7 @@ def get(value: V, mode: Mode = None) -> V: ...
 def get(value: IntTuple, mode: Mode = None) -> Numbers: ...
 def get(value: object, mode: Mode = None) -> Any:
     """The part of a value at a path of modes; no path is the value itself."""
-    return _view(algebra.get, value, mode)
+    return _modes(algebra.get, value, mode)
 
 
 @overload
@@ -138,7 +149,7 @@ def group_modes(value: V, begin: int, end: int = -1) -> V: ...
 def group_modes(value: IntTuple, begin: int, end: int = -1) -> Numbers: ...
 def group_modes(value: object, begin: int, end: int = -1) -> Any:
     """The modes [begin, end) bracketed into one; -1 means to the end."""
-    return _view(algebra.group_modes, value, begin, end)
+    return _modes(algebra.group_modes, value, begin, end)
 
 
 def logical_divide(target: V, tiler: Tile) -> V:
@@ -157,7 +168,16 @@ def prepend(value: V, elem: object, up_to_rank: int | None = None) -> V: ...
 def prepend(value: IntTuple, elem: object, up_to_rank: int | None = None) -> Numbers: ...
 def prepend(value: object, elem: object, up_to_rank: int | None = None) -> Any:
     """The value with a mode before its own, once or until it has a rank."""
-    return _view(algebra.prepend, value, elem, up_to_rank)
+    return _modes(algebra.prepend, value, elem, up_to_rank)
+
+
+@overload
+def prepend_ones(value: V, up_to_rank: int | None = None) -> V: ...
+@overload
+def prepend_ones(value: IntTuple, up_to_rank: int | None = None) -> Numbers: ...
+def prepend_ones(value: object, up_to_rank: int | None = None) -> Any:
+    """The value with trivial modes before its own."""
+    return _modes(algebra.prepend_ones, value, up_to_rank)
 
 
 def raked_product(block: V, tiler: Layout) -> V:
@@ -171,7 +191,7 @@ def select(value: V, mode: Sequence[int]) -> V: ...
 def select(value: IntTuple, mode: Sequence[int]) -> Numbers: ...
 def select(value: object, mode: Sequence[int]) -> Any:
     """The chosen top-level modes, in the order given."""
-    return _view(algebra.select, value, mode)
+    return _modes(algebra.select, value, mode)
 
 
 def tile_to_shape(block: V, target_shape: IntTuple, order: IntTuple | None = None) -> V:
@@ -213,17 +233,17 @@ def slice_(src: object, coord: object) -> Any:
     """The modes where the coordinate is None, of a tensor, a layout or a tuple."""
     if isinstance(src, Tensor):
         return src.part(ints(coord))
-    return algebra.slice_(ints(src), ints(coord))
+    return algebra.slice_(untied("slice_", src), ints(coord))
 
 
 def dice(src: object, dicer: object) -> Any:
     """The modes where the coordinate is an integer."""
-    return algebra.dice(ints(src), ints(dicer))
+    return algebra.dice(untied("dice", src), ints(dicer))
 
 
 def slice_and_offset(coord: Coord, src: AnyLayout) -> tuple[AnyLayout, Numbers]:
     """The kept modes of a layout, and the offset of the fixed ones."""
-    layout, offset = algebra.slice_and_offset(ints(coord), src)
+    layout, offset = algebra.slice_and_offset(ints(coord), mapping("slice_and_offset", src))
     return layout, numbers(offset)
 
 
@@ -234,7 +254,7 @@ def domain_offset(coord: Coord, tensor: AnyLayout) -> tuple[AnyLayout, Numbers]:
 def domain_offset(coord: object, tensor: Tensor | AnyLayout) -> Any:
     """The tensor whose coordinate 0 is the given one."""
     if not isinstance(tensor, Tensor):
-        return algebra.domain_offset(ints(coord), tensor)
+        return algebra.domain_offset(ints(coord), mapping("domain_offset", tensor))
     layout, offset = algebra.domain_offset(ints(coord), tensor.layout)
     return tensor.moved(offset, layout)
 
@@ -247,7 +267,7 @@ def local_tile(input: Tensor | AnyLayout, tiler: Tile, coord: Coord, proj: Any =
     """The tile of a tensor at a coordinate of the grid of tiles; None keeps a direction whole."""
     # `proj` is Any: only where it has None is asked of it.
     if not isinstance(input, Tensor):
-        return algebra.local_tile(input, ints(tiler), ints(coord), proj)
+        return algebra.local_tile(mapping("local_tile", input), ints(tiler), ints(coord), proj)
     tiled, where = tile_at(input.layout, ints(tiler), ints(coord), proj)
     return Tensor(input.iterator, tiled).part(where)
 
@@ -259,5 +279,5 @@ def local_partition(target: AnyLayout, tiler: Layout, index: Int, proj: Coord = 
 def local_partition(target: Tensor | AnyLayout, tiler: Layout, index: Int, proj: Any = None) -> Any:
     """What a thread gets of a tensor when threads lie on it as `tiler` says."""
     # `proj` is Any: only where it has None is asked of it.
-    layout, offset = algebra.local_partition(layout_of(target), tiler, ints(index), proj)
+    layout, offset = algebra.local_partition(mapping("local_partition", target), tiler, ints(index), proj)
     return target.moved(offset, layout) if isinstance(target, Tensor) else (layout, offset)

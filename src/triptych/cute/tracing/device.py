@@ -12,7 +12,7 @@ from triptych.layout.integers import DynamicInt
 from triptych.metastage.kernels.launch_configuration import static_dimensions
 from triptych.metastage.trace.checks import warn_here
 from triptych.metastage.trace.errors import LeakedValueError, OperandTypeError
-from triptych.metastage.trace.trace import KernelBody, Trace, active, place
+from triptych.metastage.trace.trace import HostValue, KernelBody, Trace, active, place
 from triptych.metastage.values.aggregates import describe
 from triptych.metastage.values.binding_time import is_dynamic
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
@@ -61,6 +61,18 @@ def kernel_body() -> KernelBody:
     kernel = device_trace().kernel
     assert kernel is not None, "a device function is called in a kernel"
     return kernel
+
+
+def host_value(key: object, kind: str, compute: Callable[[Any], Any], mark: str = "") -> Any:
+    """An MLIR value that the host computes in front of the launch, once for each key, inside a `device_function`.
+
+    `compute` is called in host code with the bytes of shared memory that the launch provides.
+    """
+    trace, asked = device_trace(), kernel_body().host_values
+    if key not in asked:
+        argument = trace.entry.add_argument(trace.builder.type(kind), trace.location())
+        asked[key] = HostValue(argument, compute, mark)
+    return asked[key].argument
 
 
 def device_model() -> DeviceModel:

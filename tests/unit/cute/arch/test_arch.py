@@ -14,7 +14,10 @@ from triptych.cute import arch
 from triptych.cute.tracing.errors import DeviceOnlyError
 from triptych.metastage.trace.errors import OperandTypeError
 
-NOT_OF_THE_DEVICE = ("Arch", "WARP_SIZE", "FULL_MASK", "get_max_tmem_alloc_cols", "get_min_tmem_alloc_cols")
+NOT_OF_THE_DEVICE = (
+    *("Arch", "ProxyKind", "SharedSpace", "WARP_SIZE", "FULL_MASK"),
+    *("get_max_tmem_alloc_cols", "get_min_tmem_alloc_cols"),
+)
 
 
 def kernel_text(body: Callable[[Any], Any], block: Any = 64) -> str:

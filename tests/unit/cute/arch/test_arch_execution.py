@@ -12,6 +12,7 @@ import pytest
 import triptych as tt
 from tests.unit.cute.launched import DTYPES, run
 from triptych import cute
+from triptych.cute.runtime import from_dlpack
 
 pytestmark = pytest.mark.usefixtures("every_machine")
 
@@ -384,6 +385,7 @@ def numbers(values: cute.Pointer, out: cute.Pointer) -> None:
     lane = cute.arch.lane_idx()
     x = element(values, lane)[0]
     low, high = cute.arch.fma_packed_f32x2((x, x), (2.0, 3.0), (1.0, x))
+    first, second = cute.arch.exp_packed_f32x2((x, -x))
     found = (
         cute.arch.fma(x, x, -1.0),
         cute.arch.fmax(x, 1.0),
@@ -392,14 +394,16 @@ def numbers(values: cute.Pointer, out: cute.Pointer) -> None:
         cute.arch.exp2(x),
         low,
         high,
+        first,
+        second,
     )
     for i, each in enumerate(found):
-        element(out, lane * 7 + i)[0] = each
+        element(out, lane * 9 + i)[0] = each
 
 
 def test_numbers() -> None:
     values = np.linspace(0.25, 8.0, 32, dtype=np.float32)
-    out = np.zeros((32, 7), np.float32)
+    out = np.zeros((32, 9), np.float32)
     run(numbers, [values, out])
     wide = values.astype(np.float64)
     models: tuple[Callable[[Any], Any], ...] = (
@@ -410,6 +414,8 @@ def test_numbers() -> None:
         np.exp2,
         lambda x: 2 * x + 1,
         lambda x: 3 * x + x,
+        np.exp,
+        lambda x: np.exp(-x),
     )
     for i, model in enumerate(models):
         np.testing.assert_allclose(out[:, i], model(wide), rtol=1e-6, atol=1e-6)
@@ -462,3 +468,27 @@ def test_time_goes_on() -> None:
     run(times, [out], block=1)
     assert 0 < out[0] < 10**10
     assert 0 <= out[1] < 10**10
+
+
+@tt.kernel
+def products_kernel(a: cute.Tensor, b: cute.Tensor, wide: cute.Tensor, high: cute.Tensor, logic: cute.Tensor) -> None:
+    t, _, _ = cute.arch.thread_idx()
+    wide[t] = cute.arch.mul_wide(a[t], b[t])
+    high[t] = cute.arch.mul_hi(a[t], b[t])
+    logic[t] = cute.arch.lop3(a[t], b[t], 0x0F0F0F0F, (0xF0 & 0xCC) | 0xAA)
+
+
+@tt.jit
+def products(a: cute.Tensor, b: cute.Tensor, wide: cute.Tensor, high: cute.Tensor, logic: cute.Tensor) -> None:
+    products_kernel(a, b, wide, high, logic).launch(grid=1, block=32)
+
+
+@pytest.mark.parametrize(("kind", "wide"), [(np.int32, np.int64), (np.uint32, np.uint64)])
+def test_products_of_twice_the_width_and_logic_of_three(kind: Any, wide: Any) -> None:
+    random = np.random.default_rng(0)
+    a, b = random.integers(0, 2**32, (2, 32), dtype=np.uint32).view(kind)
+    whole, high, logic = np.zeros(32, wide), np.zeros(32, kind), np.zeros(32, np.int32)
+    products(*map(from_dlpack, (a, b, whole, high, logic)))
+    np.testing.assert_array_equal(whole, a.astype(wide) * b.astype(wide))
+    np.testing.assert_array_equal(high, (whole >> wide(32)).astype(kind))
+    np.testing.assert_array_equal(logic.view(kind), (a & b) | kind(0x0F0F0F0F))

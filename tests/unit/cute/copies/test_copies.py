@@ -257,6 +257,32 @@ def test_predicate_fits_the_copy() -> None:
         wrong()
 
 
+@pytest.mark.parametrize("bits", [32, 64, 128, 256])
+def test_a_predicate_for_each_group_of_a_partition(bits: int) -> None:
+    """A partition that a copy of 16 bytes of another type has made: 8 values in a place, 3 places, 2 rows."""
+
+    @tt.jit
+    def guarded(x: cute.Tensor, out: cute.Tensor, n: tt.Int32) -> None:
+        atom = cute.make_copy_atom(CopyUniversalOp(), tt.Float32, num_bits_per_copy=bits)
+        shape = cute.make_layout(((8, 3), 2), stride=((1, 8), 24))
+        source = cute.make_tensor(x.iterator.align(32), shape)
+        target = cute.make_tensor(out.iterator.align(32), shape)
+        allowed = cute.make_rmem_tensor((3, 2), tt.Boolean)
+        for i in tt.range_constexpr(6):
+            allowed[i] = n == i
+        cute.copy(atom, source, target, pred=allowed)
+
+    memory = np.zeros(128, np.float32)
+    start = -(memory.ctypes.data // 4) % 8
+    x, out = memory[start : start + 48], memory[start + 48 : start + 96]
+    for n in range(6):
+        x[:], out[:] = np.arange(48), -1
+        guarded(x, out, n)
+        expected = np.full(48, -1.0)
+        expected[8 * n : 8 * n + 8] = np.arange(8 * n, 8 * n + 8)
+        assert np.array_equal(out, expected)
+
+
 def test_copy_is_one_of_whole_instructions() -> None:
     @tt.jit
     def wrong() -> None:

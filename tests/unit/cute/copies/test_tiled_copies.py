@@ -64,7 +64,7 @@ def test_both_sides_of_each_instruction_are_the_same_elements(copy: cute.TiledCo
 @given(copy=copies(), repeats=st.tuples(st.integers(1, 2), st.integers(1, 2)))
 def test_threads_move_every_element_of_a_tensor(copy: cute.TiledCopy, repeats: tuple[int, int]) -> None:
     """Every element is held; those that several warps need are held as often by each."""
-    shape = tuple(extent * times for extent, times in zip(copy.tiler_mn, repeats, strict=True))
+    shape = tuple(mode.shape * times for mode, times in zip(copy.tiler_mn, repeats, strict=True))
     target = make_identity_layout(shape)
     held: Counter[Any] = Counter()
     side = copy.layout_dst_tv_tiled if copy.atom.op in LOADS else copy.layout_src_tv_tiled
@@ -148,8 +148,17 @@ def test_copies_of_what_another_reads_and_writes() -> None:
     one = atom(CopyUniversalOp(), bits=16)
     assert cute.make_tiled_copy_S(one, load).layout_tv_tiled == load.layout_src_tv_tiled
     assert cute.make_tiled_copy_D(one, load).layout_tv_tiled == load.layout_dst_tv_tiled
-    assert cute.make_tiled_copy_S(one, load).tiler_mn == load.tiler_mn == (16, 16)
+    assert cute.make_tiled_copy_S(one, load).tiler_mn == load.tiler_mn == (Layout(16, 1), Layout(16, 1))
     assert load.layout_src_tv_tiled == parse("((16,2),(8,1)):((1,128),(16,256))")
+
+
+def test_a_thread_of_a_copy_knows_what_the_copy_knows() -> None:
+    """Public programs take another thread's part, and the tile, from the thread they have."""
+    copy = cute.make_tiled_copy_A(atom(warp.LdMatrix8x8x16bOp(False, 4)), product((1, 1, 1), None))
+    thread = copy.get_slice(3)
+    assert thread.get_slice(0) == copy.get_slice(0)
+    assert [mode.shape for mode in thread.tiler_mn] == [16, 16]
+    assert thread.layout_tv_tiled == copy.layout_tv_tiled
 
 
 def test_smallest_copy_of_a_sum() -> None:

@@ -12,6 +12,7 @@ import pytest
 import triptych as tt
 from tests.ir.traced import traced_ir
 from tests.unit.cute.array_memory import over
+from tests.unit.cute.launched import run
 from tests.unit.cute.matrix_operations import WARP_OPERATIONS
 from triptych import cute
 from triptych.cute.nvgpu import MmaUniversalOp, warp
@@ -285,6 +286,29 @@ def test_one_atom_takes_no_further_modes() -> None:
 
     with pytest.raises(MatrixOperandError, match="D has more than the values of one atom"):
         traced(use)
+
+
+@tt.kernel
+def without_values(out: cute.Pointer, of_k: tt.Constexpr[bool]) -> None:
+    atom = cute.make_mma_atom(MmaUniversalOp(tt.Float32))
+    m, n, k = 3, 4, 2
+    a, b = (cute.make_rmem_tensor((size, k) if of_k else size, tt.Float32) for size in (m, n))
+    sums = cute.make_rmem_tensor((m, n), tt.Float32)
+    for tensor in (a, b, sums):
+        for i in tt.range_constexpr(cute.size(tensor)):
+            tensor[i] = tt.Float32(i + 1)
+    cute.gemm(atom, sums, a, b, sums)
+    for i in tt.range_constexpr(m * n):
+        (out + i).store(sums[i])
+
+
+@pytest.mark.parametrize("of_k", [False, True])
+def test_the_mode_of_one_value_may_be_left_out(of_k: bool) -> None:
+    out = np.zeros(12, np.float32)
+    run(without_values, [out], of_k, block=1)
+    a, b = (np.arange(1, size * (1 + of_k) + 1).reshape(1 + of_k, size).T for size in (3, 4))
+    expected = np.arange(1, 13).reshape(4, 3).T + a @ b.T
+    np.testing.assert_array_equal(out.reshape(4, 3).T, expected)
 
 
 # refusals -----------------------------------------------------------------------------------------------------------

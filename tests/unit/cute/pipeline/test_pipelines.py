@@ -74,6 +74,27 @@ def test_a_state_is_a_variable_like_others(n: int, count: int) -> None:
 
 
 @tt.kernel
+def one_place(out: cute.Tensor, moves: tt.Constexpr[bool]) -> None:
+    state = pipeline.PipelineState(0, 0, 2, 1)
+    if tt.const_expr(moves):
+        state.advance()
+    out[0] = state.index * 10 + state.phase
+
+
+@tt.jit
+def placed(out: cute.Tensor, moves: tt.Constexpr[bool]) -> None:
+    one_place(out, moves).launch(grid=1, block=1)
+
+
+def test_a_state_of_no_stages_is_one_place() -> None:
+    out = np.zeros(1, np.int32)
+    placed(out, False)
+    assert out[0] == 21
+    with pytest.raises(OperandTypeError, match="the number of stages is part of the program"):
+        placed(out, True)
+
+
+@tt.kernel
 def keep_a_state(out: cute.Tensor, rounds: tt.Int32, turns: tt.Int32, keeps: tt.Constexpr[bool]) -> None:
     state = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, 4)
     done = tt.Int32(0)

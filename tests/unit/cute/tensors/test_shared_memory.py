@@ -13,6 +13,7 @@ import triptych as tt
 from tests.ir.traced import traced_ir
 from tests.unit.cute.launched import run
 from triptych import cute
+from triptych.cute.tensors.shared_memory import SmemPartition
 from triptych.cute.tracing.errors import DeviceOnlyError, PointerError, StaticTensorError
 from triptych.diagnostics.kernel_errors import LaunchShapeError
 from triptych.metastage.trace.trace import KernelBody
@@ -213,3 +214,28 @@ def test_sides_of_which_a_block_takes_one_share_their_memory_if_asked(way: str, 
     goes_first = np.arange(128) < 64 if way == "block" else np.arange(128) % 64 < 32
     assert np.array_equal(out, np.tile(swapped, 2) + np.where(goes_first, 1.0, -1.0))
     assert f"dynamic_shared_memory_size %c{4 * size}_i32" in traced_ir(launched, values, out, 1)
+
+
+@tt.jit
+def in_partitions(out: cute.Pointer) -> None:
+    partitions_kernel(out).launch(grid=1, block=1)
+
+
+@tt.kernel
+def partitions_kernel(out: cute.Pointer) -> None:
+    allocator = cute.SmemAllocator()
+    kept = allocator.allocate(8, 8, partition=SmemPartition.RESERVED)
+    mine = allocator.allocate(8, byte_alignment=8, partition=SmemPartition.USER)
+    cute.make_tensor(out, cute.make_layout(1))[0] = tt.Int64(mine.toint() - kept.toint())
+
+
+def test_partitions_follow_one_another() -> None:
+    out = np.zeros(1, np.int64)
+    in_partitions(cute.runtime.make_ptr(tt.Int64, out.ctypes.data))
+    assert out[0] == 8
+
+
+def test_the_allocator_knows_how_much_there_is() -> None:
+    assert cute.SmemAllocator.capacity_in_bytes("sm_90") == 232448
+    with pytest.raises(ValueError, match="no architecture is called 'sm_00'"):
+        cute.SmemAllocator.capacity_in_bytes("sm_00")

@@ -136,6 +136,22 @@ def test_a_swizzled_layout_and_a_swizzled_pointer_are_the_same_memory() -> None:
     assert first[int(SWIZZLED((5, 9)))] == value  # type: ignore[arg-type]  # an index
 
 
+@pytest.mark.parametrize("base", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("stride", [16, 32, 64])
+def test_no_more_alignment_is_claimed_than_a_swizzle_leaves(base: int, stride: int) -> None:
+    """Pieces of `1 << base` bytes are moved, whatever the row before the swizzle is a multiple of. LLVM joins stores
+    that claim more into instructions that fault."""
+
+    def fill(a: tt.Int64, i: tt.Int32) -> None:
+        pointer = cute.recast_ptr(over(a, cute.make_layout((4096,)), tt.Float16, 4096).iterator, Swizzle(2, base, 3))
+        rows = cute.make_tensor(pointer, cute.make_layout((64, 16), stride=(stride, 1)))
+        rows[i, None].fill(1.0)
+
+    claimed = [int(access.rpartition(" ")[2]) for access in accesses(fill, 0, 0)]
+    assert claimed
+    assert max(claimed) <= 1 << base
+
+
 def test_copies() -> None:
     @tt.jit
     def transpose(a: tt.Int64, b: tt.Int64, n: tt.Int32) -> None:

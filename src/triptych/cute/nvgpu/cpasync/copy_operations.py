@@ -64,6 +64,11 @@ class CopyG2SOp(CopyOperation):
         """One asynchronous copy."""
         copy_asynchronously(self.cached_in, atom, src, dst, index)
 
+    def emit_guarded(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int, allowed: object) -> bool:
+        """The instruction itself takes how many bytes it reads, and fills the rest with zeros."""
+        copy_asynchronously(self.cached_in, atom, src, dst, index, allowed)
+        return True
+
 
 _INTEGERS: tuple[type[Numeric], ...] = (Uint32, Int32, Uint64, Int64)
 _REDUCED: dict[ReductionOp, tuple[type[Numeric], ...]] = {

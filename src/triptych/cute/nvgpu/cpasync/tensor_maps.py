@@ -7,7 +7,14 @@ from typing import Any
 
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.copies.atoms import CopyAtom, CopyOperation, CopyTrait
-from triptych.cute.copies.tma_atoms import TmaAtom, make_tma_atom, map_operands, partition_for_tma, require_tma_atom
+from triptych.cute.copies.tma_atoms import (
+    TmaAtom,
+    make_tma_atom,
+    map_operands,
+    own_map,
+    partition_for_tma,
+    require_tma_atom,
+)
 from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
@@ -75,10 +82,13 @@ def make_tiled_tma_atom(
     loc: object = None,
     ip: object = None,
 ) -> TmaInfo:
-    """The copy of tiles that `cta_tiler` takes of a tensor, from or to shared memory of a layout; in host code.
+    """The copy of tiles that `cta_tiler` takes of a tensor, from or to shared memory of a layout.
 
     The second result has the shape of the tensor, and coordinates as elements: it is tiled and partitioned in the place
     of the tensor. `internal_type` is how the copy takes the elements, where that is not their own type.
+
+    In a kernel, the atom says how to make the tensor map: `copy_tensormap` writes it to memory, and copies go by it
+    there (`tma_desc_ptr`).
     """
     stage, tiler = smem_layout, ints(cta_tiler)
     if rank(smem_layout) == rank(cta_tiler) + 1:
@@ -115,8 +125,8 @@ def make_atom_of_tiles(
 
 
 @dataclass(frozen=True)
-class CopyBulkTensorTileG2SNonExecTrait(CopyTrait):
-    """The tensor map of a load of tiles: `CopyAtom(op, trait)` is the atom that builder calls have made."""
+class _TensorMapTrait(CopyTrait):
+    """The tensor map of a TMA copy: `CopyAtom(op, trait)` is the atom that builder calls have made."""
 
     value: TmaAtom
 
@@ -133,6 +143,22 @@ class CopyBulkTensorTileG2SNonExecTrait(CopyTrait):
             found=repr(op),
             expected=repr(self.value.op),
         )
+
+
+class CopyBulkTensorTileG2SNonExecTrait(_TensorMapTrait):
+    """The tensor map of a load of tiles."""
+
+
+class CopyBulkTensorTileG2SMulticastNonExecTrait(_TensorMapTrait):
+    """The tensor map of a load of tiles into several blocks."""
+
+
+class CopyBulkTensorTileS2GNonExecTrait(_TensorMapTrait):
+    """The tensor map of a store of tiles."""
+
+
+class CopyReduceBulkTensorTileS2GNonExecTrait(_TensorMapTrait):
+    """The tensor map of a reduction of tiles into global memory."""
 
 
 def make_tiled_tma_atom_A(
@@ -215,7 +241,7 @@ def tma_partition(
 @device_function
 def prefetch_descriptor(atom: CopyAtom) -> None:
     """Bring the tensor map of an atom where copies look for it. No result depends on it."""
-    used = require_tma_atom(atom).map
+    used = own_map(require_tma_atom(atom))
     with elect_one():
         device_trace().operation(TENSORMAP_PREFETCH, (used.ir_value(),))
 
@@ -237,6 +263,8 @@ def copy_tensormap(tma_atom: CopyAtom, tensormap_ptr: Pointer) -> None:
     for begin in range(0, TENSOR_MAP_BYTES, _WORD_BYTES):
         word = trace.value("llvm.load", (source.advanced(begin).ir_value(),), _WORDS, attributes)
         trace.operation("llvm.store", (word, there.advanced(begin).ir_value()), attributes=attributes)
+    if atom.tensor is not None:
+        update_tma_descriptor(atom, atom.tensor, target)
 
 
 @device_function

@@ -7,13 +7,16 @@ import sys
 from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.nvgpu.shared_operands import SmemLayoutAtomKind, make_smem_layout_atom
 from triptych.cute.nvgpu.tcgen05.copy_operations import (
+    Ld16x32bx2Op,
     Ld16x64bOp,
     Ld16x128bOp,
     Ld16x256bOp,
     Ld32x32bOp,
+    LdRed16x32bx2Op,
     LdRed32x32bOp,
     Pack,
     Repetition,
+    St16x32bx2Op,
     St16x64bOp,
     St16x128bOp,
     St16x256bOp,
@@ -35,6 +38,7 @@ from triptych.cute.nvgpu.tcgen05.mma_operations import (
     SM103MmaMXF4NVF4Op,
     SM103MmaMXF4Op,
 )
+from triptych.cute.nvgpu.tcgen05.mma_operations import UmmaOp as MmaOp
 from triptych.cute.nvgpu.tcgen05.scale_copies import Cp4x32x128bOp, get_s2t_smem_desc_tensor, make_s2t_copy
 from triptych.cute.nvgpu.tcgen05.smem_descriptors import make_umma_smem_desc, tile_to_mma_shape
 from triptych.cute.tensors.layout_orders import OperandMajorMode
@@ -44,10 +48,12 @@ __all__ = [
     "Cp4x32x128bOp",
     "CtaGroup",
     "Field",
+    "Ld16x32bx2Op",
     "Ld16x64bOp",
     "Ld16x128bOp",
     "Ld16x256bOp",
     "Ld32x32bOp",
+    "LdRed16x32bx2Op",
     "LdRed32x32bOp",
     "MmaF8F6F4Op",
     "MmaF16BF16Op",
@@ -55,6 +61,7 @@ __all__ = [
     "MmaMXF4NVF4Op",
     "MmaMXF4Op",
     "MmaMXF8F6F4Op",
+    "MmaOp",
     "MmaTF32Op",
     "OperandMajorMode",
     "OperandSource",
@@ -63,6 +70,7 @@ __all__ = [
     "SM103MmaMXF4NVF4Op",
     "SM103MmaMXF4Op",
     "SmemLayoutAtomKind",
+    "St16x32bx2Op",
     "St16x64bOp",
     "St16x128bOp",
     "St16x256bOp",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
+from triptych.cute.arch.indices import make_warp_uniform
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
 from triptych.cute.copies.instructions import load_words, require_memory, words_of
 from triptych.cute.copies.tiled import TiledCopy, make_cotiled_copy
 from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_function, device_trace
 from triptych.cute.tracing.errors import CopyInstructionError
@@ -23,7 +25,8 @@ from triptych.kernel_ir.dialects.tensor_memory import (
     lane_stride,
 )
 from triptych.kernel_ir.dialects.tile import TMEM_LOAD, TMEM_LOAD_REDUCE, TMEM_STORE
-from triptych.layout import Layout
+from triptych.layout import Layout, coalesce, composition, size
+from triptych.layout.layout import from_modes
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Float32, Numeric
 from triptych.support.dataclass import dataclass
@@ -66,6 +69,13 @@ class TmemCopyOp(CopyOperation):
     loads: ClassVar[bool]
 
     def __post_init__(self) -> None:
+        if self.shape not in ACCESSES:
+            raise CopyInstructionError(
+                f"{type(self).__name__} is a name only: its instruction is not modelled",
+                span=place(),
+                found=f"tcgen05 copies of {self.shape}",
+                expected=", ".join(ACCESSES),
+            )
         if self.access.registers_of(self.repeat.value) > MOST_REGISTERS:
             raise CopyInstructionError(
                 f"{type(self).__name__} has no such instruction",
@@ -97,6 +107,10 @@ class TmemCopyOp(CopyOperation):
         memory = Layout((WARP_LANES, columns * self.access.lanes), (0, 1))
         there, here = (memory, held) if self.loads else (held, memory)
         return CopyLayouts(Layout(WARP_LANES, 1), there, here, memory)
+
+    def operands(self, atom: CopyAtom, src: Tensor, dst: Tensor) -> tuple[Tensor, Tensor]:
+        """A thread may also name of tensor memory what its own registers hold."""
+        return (_of_warp(self, atom, src, dst), dst) if self.loads else (src, _of_warp(self, atom, dst, src))
 
     def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
         """One load or store."""
@@ -165,6 +179,20 @@ class LdRed32x32bOp(TmemLoadOp):
         return True
 
 
+class LdRed16x32bx2Op(LdRed32x32bOp):
+    """A reducing load of 16 lanes twice: a name to compare operations with."""
+
+    __slots__ = ()
+    shape = "16x32bx2"
+
+
+class Ld16x32bx2Op(TmemLoadOp):
+    """A load of 16 lanes twice: a name to compare operations with."""
+
+    __slots__ = ()
+    shape = "16x32bx2"
+
+
 class Ld16x64bOp(TmemLoadOp):
     """A load of 16 lanes of 64 bits."""
 
@@ -193,6 +221,13 @@ class St32x32bOp(TmemStoreOp):
     shape = "32x32b"
 
 
+class St16x32bx2Op(TmemStoreOp):
+    """A store to 16 lanes twice: a name to compare operations with."""
+
+    __slots__ = ()
+    shape = "16x32bx2"
+
+
 class St16x64bOp(TmemStoreOp):
     """A store to 16 lanes of 64 bits."""
 
@@ -212,6 +247,34 @@ class St16x256bOp(TmemStoreOp):
 
     __slots__ = ()
     shape = "16x256b"
+
+
+@device_function
+def _of_warp(op: TmemCopyOp, atom: CopyAtom, there: Tensor, held: Tensor) -> Tensor:
+    """What the warp moves, of tensor memory that may have been divided as registers are.
+
+    Then both sides have as many values, in the place of 16 or 32 times as many, and value 0 of thread 0 is where the
+    instruction begins: its address is the same in all threads.
+    """
+    count, layout = size(held.layout), there.layout
+    if there.memspace is not AddressSpace.tmem or not isinstance(layout, Layout) or size(layout) != count:
+        return there
+    values = (atom.layouts.destination if op.loads else atom.layouts.source)[1]
+    if not isinstance(count, int) or count % size(values):
+        return there
+    dtype = there.element_type
+    memory = Layout((op.columns(dtype), op.access.lanes), (_column_step(op, dtype), lane_stride(dtype.width)))
+    parts = composition(layout, Layout((size(values), count // size(values)), (1, size(values))))
+    if coalesce(parts[0]) != coalesce(composition(memory, values)):
+        return there
+    begin = make_warp_uniform(there.pointer.toint())
+    pointer = Pointer(begin.ir_value(), dtype, AddressSpace.tmem, there.pointer.alignment)
+    return Tensor(pointer, from_modes((memory, parts[1])))
+
+
+def _column_step(op: TmemCopyOp, dtype: type[Numeric]) -> int:
+    """From an element of a lane to the next that is moved."""
+    return elements_per_word(dtype.width) if op.packs else 1
 
 
 def _address(atom: CopyAtom, role: str, tensor: Tensor, index: int) -> Value:
@@ -273,8 +336,7 @@ def make_tmem_copy(atom: CopyAtom, tmem_tensor: Tensor) -> TiledCopy:
             expected="tcgen05.Ld32x32bOp(...) or another of tcgen05",
         )
     lane = lane_stride(dtype.width)
-    step = elements_per_word(dtype.width) if op.packs else 1
-    values = ((op.columns(dtype), op.access.lanes), (step, lane))
+    values = ((op.columns(dtype), op.access.lanes), (_column_step(op, dtype), lane))
     threads = ((WARP_LANES, 4), (0, WARP_LANES * lane))
     reached = Layout((threads[0], values[0]), (threads[1], values[1]))
     return make_cotiled_copy(atom, reached, tmem_tensor.layout)

@@ -30,7 +30,10 @@ def operation(prefix: str, shape: str, packs: bool = False) -> Any:
 
 
 @tt.kernel
-def copies(x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Constexpr[Any]) -> None:
+def copies(
+    x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Constexpr[Any], as_registers: tt.Constexpr[bool]
+) -> None:
+    """`as_registers`: threads divide tensor memory as their registers."""
     thread, _, _ = cute.arch.thread_idx()
     columns = TmemAllocator(cute.SmemAllocator().allocate_array(tt.Int32, 1))
     columns.allocate(COLUMNS)
@@ -42,11 +45,11 @@ def copies(x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Co
     to, back = (tcgen05.make_tmem_copy(cute.make_copy_atom(op, kind), there).get_slice(thread) for op in (store, load))
     held = cute.make_rmem_tensor(to.partition_S(x).shape, kind)
     cute.basic_copy(to.partition_S(x), held)
-    cute.copy(to.tiled_copy, held, to.partition_D(there))
+    cute.copy(to.tiled_copy, held, to.partition_S(there) if as_registers else to.partition_D(there))
     cute.arch.fence_view_async_tmem_store()
     cute.arch.sync_threads()
     result = cute.make_rmem_tensor(back.partition_D(y).shape, kind)
-    cute.copy(back.tiled_copy, back.partition_S(there), result)
+    cute.copy(back.tiled_copy, back.partition_D(there) if as_registers else back.partition_S(there), result)
     cute.arch.fence_view_async_tmem_load()
     cute.basic_copy(result, back.partition_D(y))
     cute.arch.sync_threads()
@@ -54,8 +57,10 @@ def copies(x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Co
 
 
 @tt.jit
-def copy(x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Constexpr[Any]) -> None:
-    copies(x, y, store, load).launch(grid=1, block=THREADS)
+def copy(
+    x: cute.Tensor, y: cute.Tensor, store: tt.Constexpr[Any], load: tt.Constexpr[Any], as_registers: tt.Constexpr[bool]
+) -> None:
+    copies(x, y, store, load, as_registers).launch(grid=1, block=THREADS)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -76,10 +81,10 @@ def test_128_threads_reach_each_element_once(prefix: str, shape: str) -> None:
         assert (found == np.arange(len(found))).all()
 
 
-def check(dtype: Any, store: Any, load: Any) -> None:
+def check(dtype: Any, store: Any, load: Any, *, as_registers: bool = False) -> None:
     x = np.random.default_rng(1).integers(0, 1000, (128, COLUMNS)).astype(dtype)
     y = np.zeros_like(x)
-    copy(*(from_dlpack(array) for array in (x, y)), store, load)
+    copy(*(from_dlpack(array) for array in (x, y)), store, load, as_registers)
     np.testing.assert_array_equal(y, x)
 
 
@@ -144,3 +149,11 @@ def test_a_load_that_reduces_has_two_destinations() -> None:
 @pytest.mark.parametrize(("stored", "loaded"), list(zip(SHAPES, SHAPES[::-1], strict=True)))
 def test_halves(stored: str, loaded: str) -> None:
     check(np.float16, operation("St", stored, packs=True), operation("Ld", loaded, packs=True))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_threads_may_name_what_their_registers_hold(dtype: Any, shape: str) -> None:
+    """Of tensor memory, where the instruction is given the address of thread 0."""
+    packs = dtype is np.float16
+    check(dtype, operation("St", shape, packs), operation("Ld", shape, packs), as_registers=True)
