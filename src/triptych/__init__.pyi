@@ -38,7 +38,9 @@ from triptych.metastage.values.scalars import Int64 as Int64
 from triptych.metastage.values.scalars import Int128 as Int128
 from triptych.metastage.values.scalars import Integer as Integer
 from triptych.driver.jitting import JitFunction as JitFunction
+from triptych.layout import Layout as Layout
 from triptych.metastage.values.scalars import Numeric as Numeric
+from triptych.cute.memory.pointers import Pointer as Pointer
 from triptych.metastage.values.scalars import TFloat32 as TFloat32
 from triptych.support.errors import TriptychError as TriptychError
 from triptych.metastage.values.scalars import Uint8 as Uint8
@@ -65,6 +67,7 @@ from triptych.metastage.calls.printing import printf as printf
 from triptych.metastage.values.binding_time import Range as range
 from triptych.metastage.values.binding_time import range_constexpr as range_constexpr
 from triptych.metastage.arguments.specs import register_jit_arg_adapter as register_jit_arg_adapter
+from triptych.cute.tensors.value_functions import where as select_
 from triptych.compat.cuda_versions import target_version as target_version
 from triptych.metastage.calls.opaque_calls import trace_time as trace_time
 from triptych.cutlass_dsl import yield_out as yield_out
@@ -101,7 +104,9 @@ __all__ = [
     "Int128",
     "Integer",
     "JitFunction",
+    "Layout",
     "Numeric",
+    "Pointer",
     "TFloat32",
     "TriptychError",
     "Uint8",
@@ -129,6 +134,7 @@ __all__ = [
     "range",
     "range_constexpr",
     "register_jit_arg_adapter",
+    "select_",
     "target_version",
     "trace_time",
     "yield_out",

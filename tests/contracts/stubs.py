@@ -52,6 +52,7 @@ def numbers_stub() -> str:
         "from triptych.metastage.values.numeric import Numeric as Numeric",
         "from triptych.metastage.values.numeric import materialize as materialize",
         "from triptych.metastage.values.numeric import as_number as as_number",
+        "from triptych.metastage.values.numeric import is_number_class as is_number_class",
         "from triptych.metastage.values.numeric import numeric_class as numeric_class",
         "",
         "class Integer(Numeric): ...",

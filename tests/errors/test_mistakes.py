@@ -23,6 +23,7 @@ from triptych.workbench.commands.errors_page import errors
 
 MISTAKES = mistakes()
 NOT_BY_A_PROGRAM = {
+    "TT0737",  # ranks are several processes: tests/unit/ranks
     "TT0103",  # a file that is edited after it was imported
     "TT0104",  # takes a very long program: tests/integration/test_long_programs.py
     "TT0502",  # the code generator refuses what the compiler emits only by a bug of the compiler

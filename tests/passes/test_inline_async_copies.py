@@ -62,6 +62,32 @@ def test_the_first_bytes(size: int, word: str, zeros: str) -> None:
     )
 
 
+def test_all_bytes_or_none() -> None:
+    """A copy with a predicate: what decides is known, and there are no bytes to copy one by one."""
+    program = kernel(
+        """
+        %all = arith.constant 16 : i32
+        %none = arith.constant 0 : i32
+        %count = arith.select %p, %all, %none : i32
+        "simt.async_copy"(%s, %g, %count) {size = 16 : i32, cache = "all"} : (!llvm.ptr<3>, !llvm.ptr<1>, i32) -> ()
+        """,
+        "%s: !llvm.ptr<3>, %g: !llvm.ptr<1>, %p: i1",
+    )
+    checked(
+        program,
+        inline_async_copies,
+        """
+        # CHECK: scf.if %arg2
+        # CHECK-NEXT: llvm.load %arg1
+        # CHECK-NEXT: llvm.store {{.*}}, %arg0
+        # CHECK-NEXT: else
+        # CHECK-NEXT: arith.constant dense<0>
+        # CHECK-NEXT: llvm.store {{.*}}, %arg0
+        # CHECK-NOT: scf.for
+        """,
+    )
+
+
 def test_what_waits_for_copies_goes() -> None:
     program = kernel(
         """

@@ -71,9 +71,9 @@ def test_a_vector_is_accessed_element_by_element() -> None:
         """
         # CHECK: llvm.getelementptr %arg0[0] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
         # CHECK-NEXT: llvm.getelementptr %arg0[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
-        # CHECK-NEXT: %2 = llvm.load %0 atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-        # CHECK-NEXT: %3 = llvm.load %1 atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-        # CHECK-NEXT: vector.from_elements %2, %3 : vector<2xf32>
+        # CHECK-NEXT: %2 = llvm.load %1 atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+        # CHECK-NEXT: %3 = llvm.load %0 atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+        # CHECK-NEXT: vector.from_elements %3, %2 : vector<2xf32>
         # CHECK-NOT: llvm.load
         """,
     )

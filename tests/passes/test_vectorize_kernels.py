@@ -105,8 +105,13 @@ def test_threads_that_keep_much_are_half_a_warp(count: int, width: int) -> None:
 
 
 def test_arrays_by_lane_do_not_count() -> None:
+    as_number = "%b = llvm.ptrtoint %array : !llvm.ptr to i64"
+    run(THREAD + ADDRESS + array(40, more=as_number), "# CHECK: vector<32xf32>\n# CHECK-NOT: vector<16xf32>")
+
+
+def test_elements_of_words_are_indexed_by_their_own_size() -> None:
     bytes_used = "%b = llvm.load %array : !llvm.ptr -> i8"
-    run(THREAD + ADDRESS + array(40, more=bytes_used), "# CHECK: vector<32xf32>\n# CHECK-NOT: vector<16xf32>")
+    run(THREAD + ADDRESS + array(4, more=bytes_used), "# CHECK: arith.muli {{.*}} : i64\n# CHECK: vector<32xi8>")
 
 
 def test_operations_of_a_warp_need_a_whole_one() -> None:

@@ -29,6 +29,40 @@ def test_places_are_passed_along_and_dropped() -> None:
     assert apply(4.0) == 4.0
 
 
+@dsl_user_op
+def summed(parts: Any, count: Any, *, loc: Any = None, ip: Any = None) -> Any:
+    """A tuple is indexed by the number of a round, which only Python knows."""
+    total = parts[0] * 0
+    for i in range(count):
+        total += parts[i]
+    for i in tt.range(count):
+        total += parts[i]
+    return total
+
+
+def test_loops_of_operations_run_while_tracing() -> None:
+    @tt.jit
+    def f(x: tt.Int32) -> Any:
+        return summed((x, x + 1, x + 2), 3)
+
+    assert f(1) == 12
+
+
+def test_an_operation_inside_of_a_function_is_one_like_others() -> None:
+    @tt.jit
+    def f(x: tt.Int32) -> Any:
+        @dsl_user_op
+        def summed(count: int, *, loc: Any = None, ip: Any = None) -> Any:
+            total = cute.where(x > 0, x, x, loc=loc, ip=ip)  # type: ignore[call-arg]
+            for _ in range(count):
+                total += x
+            return total
+
+        return summed(3)
+
+    assert f(2) == 8
+
+
 def test_users_functions_keep_their_own_keywords() -> None:
     def shifted(x: Any, loc: int) -> Any:
         return x + loc

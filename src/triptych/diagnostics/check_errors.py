@@ -19,6 +19,7 @@ from triptych.diagnostics.kernel_errors import (
     DivergentBarrierError,
     LaunchShapeError,
     MbarrierError,
+    MulticastAddressError,
     PartialWarpError,
     TensorMemoryError,
 )
@@ -50,6 +51,7 @@ CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
         MisalignedAccessError,
         NullPointerError,
         NanMembershipError,
+        MulticastAddressError,
         LaunchShapeError,
         DivergentBarrierError,
         DeadlockError,

@@ -54,6 +54,12 @@ class AsyncAccessError(CompiledCodeError, RuntimeError):
     code = "TT0628"
 
 
+class MulticastAddressError(CompiledCodeError, ValueError):
+    """An instruction for all GPUs at once is given an address of one, or of none."""
+
+    code = "TT0629"
+
+
 class DSLCudaRuntimeError(RuntimeError):
     """What public programs catch where CUDA refuses something; `error_code` is CUDA's number for the reason."""
 

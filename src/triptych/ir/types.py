@@ -21,6 +21,7 @@ from triptych.ir.handles import (
     PointerType,
     StructType,
     Type,
+    Value,
     VectorType,
 )
 
@@ -61,6 +62,11 @@ def is_memref(type_: Type) -> TypeGuard[MemRefType]:
 def is_pointer(type_: Type) -> TypeGuard[PointerType]:
     """`!llvm.ptr`, in any address space."""
     return isinstance(type_, bindings.llvm_types().PointerType)
+
+
+def is_value(value: object) -> TypeGuard[Value]:
+    """Whether an object is an MLIR value."""
+    return isinstance(value, bindings.mlir().Value)
 
 
 def is_array(type_: Type) -> TypeGuard[ArrayType]:
@@ -123,6 +129,12 @@ def memory_space(type_: Type) -> int | None:
 def generic_pointer(context: Context) -> Type:
     """`!llvm.ptr`: a pointer into the address space that has all others."""
     made: Type = bindings.llvm_types().PointerType.get(context=context)
+    return made
+
+
+def integer_type(bits: int, context: Context) -> Type:
+    """The integer type of so many bits."""
+    made: Type = bindings.mlir().IntegerType.get_signless(bits, context=context)
     return made
 
 

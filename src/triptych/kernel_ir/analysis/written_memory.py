@@ -1,8 +1,9 @@
 """Write analysis of arguments: read-only memory may be passed where a program never writes.
 
-The pointer is followed through address arithmetic, tensor maps and kernel launches. Whatever else happens to it counts
-as writing. The answer decides twice: read-only memory may go where a program only reads, and autograd is told of the
-tensors that it writes; one that is taken for written without need stops a backward pass that was right.
+The pointer is followed through address arithmetic, also that of integers which become pointers again, tensor maps and
+kernel launches. Whatever else happens to it counts as writing. The answer decides twice: read-only memory may go where
+a program only reads, and autograd is told of the tensors that it writes; one that is taken for written without need
+stops a backward pass that was right.
 """
 
 from __future__ import annotations
@@ -15,10 +16,8 @@ from triptych.kernel_ir.dialects.tile import TENSOR_MAP
 from triptych.support.forking import lazy
 
 _READS = frozenset({"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"})
-_DERIVES = frozenset(
-    {"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast", "arith.select", "llvm.select", TENSOR_MAP}
-)
-_TO_INTEGER = "llvm.ptrtoint"
+_DERIVES = frozenset({"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast", "llvm.select", TENSOR_MAP})
+_TO_INTEGER, _TO_POINTER, _COMPARES = "llvm.ptrtoint", "llvm.inttoptr", "arith.cmpi"
 
 
 class WrittenMemory:
@@ -47,7 +46,7 @@ class WrittenMemory:
 
     def _derived(self, user: Operation, operand: int) -> Value | None:
         """The pointer that an operation makes of the one it is given; None when it does something else with it."""
-        if user.name in _DERIVES:
+        if user.name in _DERIVES or user.name in (_TO_INTEGER, _TO_POINTER) or user.name.startswith("arith."):
             return user.results[0]
         if user.name != LAUNCH:
             return None
@@ -62,7 +61,7 @@ class WrittenMemory:
     @lazy
     def _makes_pointers(self) -> bool:
         """Whether an integer becomes a pointer anywhere: only then can one that a pointer became be written through."""
-        return bool(self._all("llvm.inttoptr"))
+        return bool(self._all(_TO_POINTER))
 
     def _all(self, name: str) -> list[Operation]:
         return operations_named(self._module.operation, name)
@@ -70,4 +69,4 @@ class WrittenMemory:
 
 def _only_reads(user: Operation, operand: int) -> bool:
     definition = definition_of(user)
-    return user.name in _READS if definition is None else operand in definition.read_only
+    return user.name in _READS or user.name == _COMPARES if definition is None else operand in definition.read_only

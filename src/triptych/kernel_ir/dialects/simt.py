@@ -19,6 +19,7 @@ and `scf`.
     grids     await_previous_grid    launch_dependents
     time      clock    global_timer    sleep %nanoseconds
     registers set_registers {kind, count}
+    ranks     is_multicast %address    multicast_ranks    multicast_stride
     numbers   divisor %number {the attributes of a check}
 
 `%members` has a bit for each lane that takes part: an i64 where a warp has more than 32. `%clamp` of a shuffle: bits 0
@@ -26,6 +27,8 @@ to 4 bound the lane that is read, bits 8 to 12 say which bits of a lane's number
 for 64 lanes). A reduction of floats may have `abs` and `nan`.
 What follows the first `%bytes` of an asynchronous copy becomes zero; with `cache = "global"` only the cache that all
 processors share keeps what is read. `async_wait` leaves at most `groups` of the groups that commits have closed.
+A multicast address (i64) stands for one place on all GPUs, which on rank r is `(r + 1) * multicast_stride` after it.
+`multicast_ranks` may only be asked after an address that `is_multicast`.
 A `divisor` is the number, which is not zero wherever what is divided by it is used (`divisor_checks`).
 
 An mbarrier is eight bytes of shared memory that count arrivals, and bytes under way, of one phase after the other:
@@ -126,6 +129,11 @@ LAUNCH_DEPENDENTS = _op("launch_dependents", traits=Traits(Scope.GRID, repeatabl
 CLOCK = _op("clock", results=("T",), traits=OF_THE_MOMENT)
 GLOBAL_TIMER = _op("global_timer", results=("i64",), traits=OF_THE_MOMENT)
 SLEEP = _op("sleep", operands=("i32",), traits=ONCE)
+
+# ranks ----------------------------------------------------------------------------------------------------------------
+IS_MULTICAST = _op("is_multicast", operands=("i64",), results=("i1",), pure=True, traits=COMPUTES)
+MULTICAST_RANKS = _op("multicast_ranks", results=("i32",), traits=ONCE)
+MULTICAST_STRIDE = _op("multicast_stride", results=("i64",), pure=True, traits=COMPUTES)
 
 # numbers --------------------------------------------------------------------------------------------------------------
 DIVISOR = _op("divisor", operands=("T",), results=("T",), pure=True, traits=COMPUTES)

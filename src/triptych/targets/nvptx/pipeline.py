@@ -12,6 +12,7 @@ from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_l
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.description.architectures import Architecture
+from triptych.targets.nvptx.passes.block_indices import read_block_indices_again
 from triptych.targets.nvptx.passes.cache_hints import joining, lower_cache_hints
 from triptych.targets.nvptx.passes.check_architecture import checking, checking_launches, lacking
 from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma
@@ -20,6 +21,7 @@ from triptych.targets.nvptx.passes.hoist_to_host import DIVISIONS, hoist_to_host
 from triptych.targets.nvptx.passes.inline_ptx import INLINE, check_inline_ptx, size_inline_addresses
 from triptych.targets.nvptx.passes.launch_bounds import assume_nonnegative, bound_launches, mark_extents
 from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import (
+    LOADS,
     RULES,
     copying,
     pass_tensor_maps,
@@ -123,6 +125,20 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
             _NOTHING,
         ),
         PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt, adds=_NOTHING),
+        *_copies_to_instructions(architecture),
+    )
+
+
+def _copies_to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
+    """TMA, mbarriers and tensor memory."""
+    return (
+        PassSpec(
+            "read-block-indices-again",
+            "A number kept for all lanes is in no uniform register.",
+            read_block_indices_again,
+            LOADS,
+            _NOTHING,
+        ),
         PassSpec(
             "lower-mbarrier-and-tma",
             "TMA copies and mbarriers are intrinsics, or inline PTX.",
@@ -135,15 +151,15 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
             lower_tensor_memory,
             frozenset(TENSOR_RULES),
         ),
-        PassSpec(
-            "magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS, _NOTHING
-        ),
     )
 
 
 def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
     """Control flow, memory and the rest become the LLVM dialect."""
     return (
+        PassSpec(
+            "magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS, _NOTHING
+        ),
         PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED, _NOTHING),
         PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS, _NOTHING),
         PassSpec("split-vectors", "No register holds a long vector.", split_vectors, ARRAYS, _NOTHING),

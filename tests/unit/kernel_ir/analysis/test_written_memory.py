@@ -32,6 +32,25 @@ def swapped(a: cute.Tensor, b: cute.Tensor) -> None:
     a[0, 0], b[0, 0] = b[0, 0], a[0, 0]
 
 
+@tt.kernel
+def shifted(source: cute.Tensor, target: cute.Tensor) -> None:
+    """Tensors behind addresses that are computed as integers of 64 bits."""
+    t, _, _ = cute.arch.thread_idx()
+    x, y = (
+        cute.make_tensor(
+            cute.make_ptr(tt.Float32, tensor.iterator.toint() + tt.Int64(t) * 16, cute.AddressSpace.gmem), (4,)
+        )
+        for tensor in (source, target)
+    )
+    if x.iterator.toint() != 0:
+        y[0] = x[0]
+
+
+@tt.jit
+def launch_shifted(source: cute.Tensor, target: cute.Tensor) -> None:
+    shifted(source, target).launch(grid=1, block=32)
+
+
 def written(function: tt.JitFunction) -> list[bool]:
     """Of each tensor argument."""
     arrays = [cute.runtime.from_dlpack(np.zeros((32, 4), np.float32), assumed_align=16) for _ in range(2)]
@@ -45,3 +64,7 @@ def test_an_asynchronous_copy_only_reads_its_source() -> None:
 
 def test_stores_are_found_in_the_host_function_too() -> None:
     assert written(swapped) == [True, True]
+
+
+def test_addresses_are_followed_as_integers() -> None:
+    assert written(launch_shifted) == [False, True]

@@ -72,7 +72,7 @@ def test_what_no_lane_needs_is_not_emitted() -> None:
     """Joining fragments chooses from vectors of which most is never asked for: two of three operations were theirs."""
     gemm, attention = importlib.import_module("tensor_core_gemm"), importlib.import_module("flash_attention")
     x, y = gemm.operand_of(np.zeros((128, 128), np.float16)), np.zeros((128, 128), np.float32)
-    assert operations_for_warps(gemm.gemm, x, x, y) <= 5_400
+    assert operations_for_warps(gemm.gemm, x, x, y) <= 5_730
     q, k, v = (attention.tensor_of(array) for array in attention.sample((1, 64, 1, 64), 64, ml_dtypes.bfloat16))
     assert operations_for_warps(attention.attention, q, k, v, q, True) <= 8_200
 
@@ -82,7 +82,7 @@ def test_attention(causal: bool) -> None:
     example = importlib.import_module("flash_attention")
     q, k, v = (example.tensor_of(array) for array in example.sample((1, 64, 1, 64), 64, ml_dtypes.bfloat16))
     llvm = llvm_of(example.attention, q, k, v, q, causal)
-    require_at_most(llvm, 7_100, 1_700)
+    require_at_most(llvm, 7_120, 1_700)
     assert all("bitcast" in line for line in llvm.splitlines() if "bfloat>" in line)
 
 

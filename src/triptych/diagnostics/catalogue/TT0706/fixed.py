@@ -3,4 +3,4 @@ from triptych import compat
 with compat.activated():
     import cutlass.cute as cute
 
-    print(hasattr(cute.arch, "prefetch"))
+    print(hasattr(cute.arch, "sext_unpacked_i4_i8_intrinsic"))

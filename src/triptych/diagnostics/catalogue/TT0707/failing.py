@@ -1,6 +1,6 @@
 from triptych import compat
 
 with compat.activated():
-    from cutlass.cute.arch import prefetch
+    from cutlass.cute.arch import sext_unpacked_i4_i8_intrinsic
 
-    print(prefetch)
+    print(sext_unpacked_i4_i8_intrinsic)

@@ -2,6 +2,6 @@ from triptych import compat
 
 with compat.activated():
     try:
-        from cutlass.cute.arch import prefetch
+        from cutlass.cute.arch import sext_unpacked_i4_i8_intrinsic
     except ImportError:
-        prefetch = None
+        sext_unpacked_i4_i8_intrinsic = None

@@ -121,6 +121,7 @@ class LaunchRecord(ctypes.Structure):
         ("unused", ctypes.c_char * 16),
         ("is_waiting", ctypes.c_int32),
         ("waiting", ctypes.c_int32 * WAITING_WORDS),
+        ("epoch", ctypes.c_int64),  # above the lowest 24 bits: it changes whenever a block gets on
     ]
 
 

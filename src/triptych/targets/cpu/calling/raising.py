@@ -148,7 +148,8 @@ def _together(
         expected += "," if tensor.rank == 1 else ""
         what = f"has another {kind} than the function was compiled for"
         instead = "a call of the `@jit` function, which compiles for every layout, or `mark_layout_dynamic()`"
-        return _error(leaf, what, span, f"{kind} {found}", f"{kind} ({expected}){reason}", instead)
+        mismatched = f"Mismatched {leaf.path}.{name}: {kind} {found}"  # TVM FFI's word, which programs look for
+        return _error(leaf, what, span, mismatched, f"{kind} ({expected}){reason}", instead)
     return None
 
 

@@ -117,4 +117,4 @@ def _kind(warp: Warp, element: Type, count: int) -> Type:
 
 
 def _alignment(warp: Warp, element: Type) -> int:
-    return warp.code.width * byte_size(element)
+    return warp.code.row_alignment(byte_size(element))

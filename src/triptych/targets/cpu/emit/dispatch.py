@@ -29,6 +29,7 @@ from triptych.targets.cpu.emit import (
     mbarriers,
     memory,
     mma,
+    multicast,
     scaled_mma,
     thread_vectors,
     tma,
@@ -41,6 +42,8 @@ from triptych.targets.cpu.emit.warp import Warp
 
 # Breakpoint calls for the threads of a warp at once: where each stores its values, and which switch it reads.
 
+INDEX_BITS = 64
+"""Of a run-time place in an array."""
 SIZE_BITS = 32
 """Of the second word of an address: bytes of an element, above the bytes from one element to the next. Zero: memory is
 what it is anywhere else."""
@@ -178,6 +181,7 @@ _HANDLERS = {
     **wgmma.HANDLERS,
     **umma.HANDLERS,
     **launch_control.HANDLERS,
+    **multicast.HANDLERS,
     CHECK_ADDRESS: address,
     CHECK_STOP: stop,
 }
@@ -326,7 +330,7 @@ def _address(warp: Warp, operation: Operation) -> None:
     found = warp.get(base)
     index = taken.index
     if isinstance(found, StackSlot):
-        warp.set(result, _private_element(warp, found, index, taken.size // found.size))
+        warp.set(result, _private_element(warp, found, taken))
     elif warp.analysis.at(result).known:
         step = index if isinstance(index, int) else warp.scalar(index)
         warp.set(result, Scalar(warp.code.offset(warp.scalar(base), step, element)))
@@ -341,12 +345,16 @@ def _address(warp: Warp, operation: Operation) -> None:
         warp.set(result, Vector(warp.code.offset(start, steps, element)))
 
 
-def _private_element(warp: Warp, base: StackSlot, index: Value | int, together: int) -> StackSlot:
-    """The element `index` words of `together` elements further."""
+def _private_element(warp: Warp, base: StackSlot, taken: addresses.Step) -> StackSlot:
+    """The element that a step leads to."""
+    index, together = taken.index, taken.size // base.size
     if isinstance(index, int):
-        return replace(base, index=base.index + index * together)
+        return replace(base, index=base.index + index * taken.size // base.size)
     uniform = warp.analysis.at(index).uniform
     added: Scalar | Vector = Scalar(warp.scalar(index)) if uniform else Vector(warp.vector(index))
+    if int_width(index.type) != INDEX_BITS:  # an index is a signed number
+        kind = warp.code.type("i64") if uniform else warp.code.wide("i64")
+        added = replace(added, value=warp.code.value("arith.extsi", (added.value,), kind))
     if together > 1:
         added = _times(warp, added, together)
     if base.dynamic is None:

@@ -9,6 +9,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Type, Value
 from triptych.ir.types import TypeOrText, element_type, int_width, is_float, is_integer, is_pointer, is_vector
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
+from triptych.targets.cpu.abi.abi import ALIGNMENT
 
 Order: TypeAlias = Mapping[str, Attribute]
 """The attributes that say how an atomic access is ordered."""
@@ -24,6 +25,10 @@ class LaneBuilder(Builder):
     def wide(self, kind: TypeOrText) -> Type:
         """The type of a value in all lanes."""
         return self.vector(self.width, kind)
+
+    def row_alignment(self, size: int) -> int:
+        """Of one element of `size` bytes in every lane, in memory that the block function owns: a row after others."""
+        return min(ALIGNMENT, size * self.width)
 
     def constants(self, values: Sequence[int], kind: TypeOrText) -> Value:
         """One integer constant for each lane, as the type holds it."""

@@ -62,7 +62,8 @@ class Word:
 
     def is_over(self, parity: Value) -> Value:
         """Whether the phase of a parity (i32) is over."""
-        return self._code.compare("ne", self._parity(), self._code.value("arith.extui", (parity,), "i64"))
+        wanted = self._code.value("arith.extui", (low_bit(self._code, parity),), "i64")
+        return self._code.compare("ne", self._parity(), wanted)
 
     def _parity(self) -> Value:
         return self._code.value("arith.shrui", (self._word, self._number(PHASE)), "i64")
@@ -257,7 +258,7 @@ def wait(warp: Warp, operation: Operation) -> None:
         warp.arrays.observer.phase(warp, operation, pointer)
         _require_initialised(warp, operation, Word(warp.code, pointer), lane)
         over = partial(_is_over, warp.code, pointer, parity)
-        warp.arrays.wait_until(warp, operation, over, (pointer, parity))
+        warp.arrays.wait_until(warp, operation, over, (pointer, low_bit(warp.code, parity)))
         warp.arrays.observer.phase(warp, operation, pointer, over=True)
         return
     _tell_each(warp, operation)
@@ -279,6 +280,11 @@ def _tell_each(warp: Warp, operation: Operation, *, over: Value | bool = False) 
 
     each_active(warp, once)
     warp.mask = before
+
+
+def low_bit(code: LaneBuilder, phase: Value) -> Value:
+    """The parity of a phase: programs also number phases on, of which the machine reads one bit."""
+    return code.both(phase, code.constant(1, "i32"), "i32")
 
 
 def _is_over(code: LaneBuilder, pointer: Value, parity: Value) -> Value:
@@ -303,7 +309,7 @@ def _wait_each(warp: Warp, operation: Operation) -> None:
 
     lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
     pointer, (parity,) = _operands(warp, operation, code.value("arith.index_castui", (lane,), "index"))
-    warp.arrays.wait_until(warp, operation, holds, (pointer, parity))
+    warp.arrays.wait_until(warp, operation, holds, (pointer, low_bit(code, parity)))
 
 
 def _over(warp: Warp, pointers: Value, parities: Value) -> Value:
@@ -312,7 +318,8 @@ def _over(warp: Warp, pointers: Value, parities: Value) -> Value:
     words = gather(warp, pointers, code.type("i64"), 8)
     shift = code.constants([PHASE] * code.width, "i64")
     phases = code.value("arith.shrui", (words, shift), code.wide("i64"))
-    return code.compare_lanes("ne", phases, code.value("arith.extui", (parities,), code.wide("i64")))
+    wanted = code.both(parities, code.constants([1] * code.width, "i32"), code.wide("i32"))
+    return code.compare_lanes("ne", phases, code.value("arith.extui", (wanted,), code.wide("i64")))
 
 
 def fence(warp: Warp, operation: Operation) -> None:

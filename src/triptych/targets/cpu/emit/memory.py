@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, count_and_element, element_type, is_pointer
 from triptych.kernel_ir.analysis.addresses import is_private
-from triptych.kernel_ir.dialects.kernel_operations import access_alignment, defining_op, is_ordered, pointee
+from triptych.kernel_ir.dialects.kernel_operations import access_alignment, defining_op, is_ordered
 from triptych.support.runs import Run
 from triptych.targets.cpu.emit.bundles import load_from_bundle, store_to_bundle
 from triptych.targets.cpu.emit.serialized_lanes import (
@@ -253,7 +253,7 @@ def _load_element(warp: Warp, found: StackSlot, index: int, element: Type) -> Va
         return gather(warp, _elements(warp, found, index), element, size)
     if (slot := warp.arrays.slot(found.root, found.index + index)) is not None:
         return load_from_bundle(warp, found.root, slot, element)
-    return warp.code.load(row_address(warp, found, index), warp.code.wide(element), size * warp.code.width)
+    return warp.code.load(row_address(warp, found, index), warp.code.wide(element), warp.code.row_alignment(size))
 
 
 # stores ---------------------------------------------------------------------------------------------------------
@@ -440,7 +440,7 @@ def _store_element(warp: Warp, found: StackSlot, index: int, row: Value, element
     if (slot := warp.arrays.slot(found.root, found.index + index)) is not None:
         store_to_bundle(warp, found.root, slot, row, element)
         return
-    address, alignment = row_address(warp, found, index), size * warp.code.width
+    address, alignment = row_address(warp, found, index), code.row_alignment(size)
     if warp.mask is not None:
         kept = code.load(address, code.wide(element), alignment)
         row = code.select(warp.mask, row, kept, code.wide(element))
@@ -455,12 +455,11 @@ def fence(warp: Warp, operation: Operation) -> None:
 def allocate(warp: Warp, operation: Operation) -> None:
     """A private array: its memory belongs to the block function."""
     result = operation.results[0]
+    array, base = warp.arrays.private(warp, result)
     if warp.analysis.at(result).known:
-        _, base = warp.arrays.private(warp, result)
         warp.set(result, Scalar(base))
     else:
-        size = byte_size(pointee(operation))
-        warp.set(result, StackSlot(result, 0, None, size))
+        warp.set(result, StackSlot(result, 0, None, byte_size(array.element)))
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {

@@ -37,6 +37,7 @@ from triptych.targets.cpu.emit.tma_functions import (
     STRIDES,
     BoxCopy,
     box_function,
+    box_function_everywhere,
     swizzle_bits,
 )
 from triptych.targets.cpu.emit.values import plain_pointer
@@ -196,8 +197,10 @@ def _copy(operation: Operation, kind: str) -> BoxCopy:
 
 def _call(warp: Warp, copy: BoxCopy, given: Sequence[Value]) -> Value:
     """Copy a box; its bytes (i64)."""
-    warp.arrays.define(box_function(copy))
-    attributes = {"callee": warp.code.attribute(f'@"{copy.name}"')}
+    loads = copy.kind == LOAD
+    warp.arrays.define(box_function(copy) if loads else box_function_everywhere(copy))
+    name = copy.name if loads else f"{copy.name}.everywhere"
+    attributes = {"callee": warp.code.attribute(f'@"{name}"')}
     return warp.code.value("func.call", given, "i64", attributes)
 
 

@@ -17,6 +17,8 @@ from string import Template
 
 from triptych.kernel_ir.dialects.smem_operands import byte_swizzle
 from triptych.kernel_ir.dialects.tensor_maps import MOST_DIMENSIONS, MOST_EXTENT, PIECE
+from triptych.kernel_ir.dialects.tile import TENSOR_MAP_BYTES
+from triptych.ranks.addresses import BASE, COUNT_WORD, MULTICAST, WINDOW
 from triptych.support.dataclass import dataclass
 
 EXTENTS, STRIDES = 1, 1 + MOST_DIMENSIONS
@@ -59,6 +61,38 @@ class BoxCopy:
         return f"box.{self.kind}{self.element}.{shape}.of{self.element_bytes}.swizzle{self.swizzle}"
 
 
+_ON_ALL_RANKS = Template("""
+func.func private @"$name.everywhere"(%map: !llvm.ptr, %shared: !llvm.ptr, $coordinates) -> i64
+    attributes {llvm.passthrough = ["noinline", "nounwind"]} {
+  %one = arith.constant 1 : i64
+  %start = arith.constant $multicast : i64
+  %window = arith.constant $window : i64
+  %base = llvm.load %map {alignment = 8 : i64} : !llvm.ptr -> i64
+  %word_address = arith.constant $count : i64
+  %within = arith.subi %base, %start : i64
+  %for_all = arith.cmpi ult, %within, %window : i64
+  %total = scf.if %for_all -> i64 {
+    %zero = arith.constant 0 : i64
+    %words = llvm.inttoptr %word_address : i64 to !llvm.ptr
+    %ranks = llvm.load %words {alignment = 8 : i64} : !llvm.ptr -> i64
+    %copy = llvm.alloca %one x !llvm.array<$map_words x i64> {alignment = 64 : i64} : (i64) -> !llvm.ptr
+    %facts = llvm.load %map {alignment = 8 : i64} : !llvm.ptr -> vector<${map_words}xi64>
+    llvm.store %facts, %copy {alignment = 8 : i64} : vector<${map_words}xi64>, !llvm.ptr
+    %bytes = scf.for %rank = %zero to %ranks step %one iter_args(%before = %zero) -> i64 : i64 {
+      %following = arith.addi %rank, %one : i64
+      %distance = arith.muli %following, %window : i64
+      %there = arith.addi %base, %distance : i64
+      llvm.store %there, %copy {alignment = 8 : i64} : i64, !llvm.ptr
+      %stored = func.call @"$name"(%copy, %shared, $operands) : (!llvm.ptr, !llvm.ptr, $types) -> i64
+      scf.yield %stored : i64
+    }
+    scf.yield %bytes : i64
+  } else {
+    %bytes = func.call @"$name"(%map, %shared, $operands) : (!llvm.ptr, !llvm.ptr, $types) -> i64
+    scf.yield %bytes : i64
+  }
+  func.return %total : i64
+}""")
 _FUNCTION = Template("""
 func.func private @"$name"(%map: !llvm.ptr, %shared: !llvm.ptr, $coordinates) -> i64
     attributes {llvm.passthrough = ["noinline", "nounwind"]} {
@@ -234,6 +268,22 @@ def box_function(copy: BoxCopy) -> str:
         rank=rank,
         loops=body,
         total=_total(rank),
+    )
+
+
+@cache
+def box_function_everywhere(copy: BoxCopy) -> str:
+    """And one beside it for a map whose tensor may be one that stands for all GPUs: then each of them is written."""
+    numbers = range(len(copy.box))
+    return box_function(copy) + _ON_ALL_RANKS.substitute(
+        name=copy.name,
+        multicast=MULTICAST,
+        window=WINDOW,
+        count=BASE + 8 * COUNT_WORD,
+        map_words=TENSOR_MAP_BYTES // 8,
+        coordinates=", ".join(f"%corner{i}: i32" for i in numbers),
+        operands=", ".join(f"%corner{i}" for i in numbers),
+        types=", ".join("i32" for _ in numbers),
     )
 
 

@@ -40,7 +40,6 @@ from triptych.kernel_ir.dialects.tile import (
     UMMA_COMMIT,
 )
 from triptych.kernel_ir.dialects.umma import DEPTH_BITS, LONG_DEPTH_BITS, Umma, umma
-from triptych.layout import Layout
 from triptych.targets.cpu.abi.system import has_wide_registers
 from triptych.targets.cpu.emit.async_queue import defer_umma
 from triptych.targets.cpu.emit.barrier_state import TENSOR_MEMORY, State
@@ -108,7 +107,7 @@ def load_and_reduce(warp: Warp, operation: Operation) -> None:
 
 
 def _load(warp: Warp, operation: Operation, results: list[Value]) -> None:
-    access, layout, packs = _access(warp, operation)
+    access, repeat, packs = _access(warp, operation)
     code = warp.code
     start = _start(warp, operation, access, packs)
 
@@ -120,8 +119,7 @@ def _load(warp: Warp, operation: Operation, results: list[Value]) -> None:
     def column(number: int) -> Value:
         return _halves_joined(warp, word(2 * number), word(2 * number + 1), access.lanes) if packs else word(number)
 
-    for register, result in enumerate(results):
-        places = [layout((thread, register)) for thread in range(code.width)]
+    for places, result in zip(_words(access, repeat), results, strict=True):
         used = sorted({place // LANES for place in places})
         where = [access.lanes * used.index(place // LANES) + place % LANES for place in places]
         warp.set(result, Vector(_chosen(warp, [(column(number), access.lanes) for number in used], where)))
@@ -129,12 +127,16 @@ def _load(warp: Warp, operation: Operation, results: list[Value]) -> None:
 
 def store(warp: Warp, operation: Operation) -> None:
     """Each column out of the registers that have words of it."""
-    access, layout, packs = _access(warp, operation)
+    access, repeat, packs = _access(warp, operation)
     code = warp.code
     words = list(operation.operands)[1:]
     start = _start(warp, operation, access, packs)
     held = [warp.vector(word) for word in words]
-    owners = {layout((thread, register)): (register, thread) for register in range(len(words)) for thread in range(32)}
+    owners = {
+        place: (register, thread)
+        for register, places in enumerate(_words(access, repeat))
+        for thread, place in enumerate(places)
+    }
     for number in range(len(owners) // access.lanes):
         sources = [owners[LANES * number + lane] for lane in range(access.lanes)]
         used = sorted({register for register, _ in sources})
@@ -145,12 +147,18 @@ def store(warp: Warp, operation: Operation) -> None:
             code.store(part, place, 64)
 
 
-def _access(warp: Warp, operation: Operation) -> tuple[TmemAccess, Layout, bool]:
-    """The shape of a load or store, (thread, register) -> word, and whether words are halves of two."""
+def _access(warp: Warp, operation: Operation) -> tuple[TmemAccess, int, bool]:
+    """The shape of a load or store, how often it is repeated, and whether words are halves of two."""
     require_whole_warp(warp, operation)
     attributes = operation.attributes
-    access = ACCESSES[str(attributes["shape"].value)]
-    return access, access.layout(int(attributes["repeat"].value)), bool(attributes["pack"].value)
+    return ACCESSES[str(attributes["shape"].value)], int(attributes["repeat"].value), bool(attributes["pack"].value)
+
+
+@cache
+def _words(access: TmemAccess, repeat: int) -> Sequence[Sequence[int]]:
+    """By register the word of each thread. Asked once for each shape: a kernel has dozens of accesses of the same."""
+    layout, registers = access.layout(repeat), range(access.registers_of(repeat))
+    return [[layout((thread, register)) for thread in range(WARP_LANES)] for register in registers]
 
 
 def _start(warp: Warp, operation: Operation, access: TmemAccess, packs: bool) -> Value:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import gcd
 from typing import TypeAlias
 
 from triptych.ir.handles import Operation, Type, Value
-from triptych.ir.types import byte_size, element_type, generic_pointer, is_pointer
-from triptych.kernel_ir.analysis.addresses import INDEXING, step
+from triptych.ir.types import byte_size, element_type, generic_pointer, integer_type, is_pointer
+from triptych.kernel_ir.analysis.addresses import step
 from triptych.kernel_ir.dialects.check import CHECK_ADDRESS, CHECK_STOP
 from triptych.kernel_ir.dialects.kernel_operations import array_size, is_mma, pointee, producer, walk
 from triptych.support.dataclass import dataclass
@@ -63,7 +65,9 @@ def plain_pointer(kind: Type) -> Type:
 # Private arrays of threads (register tensors): which of them are used so that lanes can lie together.
 #
 # An array whose every access is one of whole elements is kept element by element, a vector over the lanes for each:
-# such accesses are whole vectors and LLVM turns them into registers. Any other array stays lane by lane.
+# such accesses are whole vectors and LLVM turns them into registers. Where accesses are smaller than its elements, as
+# of Float32 that half-precision results share, elements are words of the smallest one. Any other array stays lane by
+# lane.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,20 +98,32 @@ def users(value: Value) -> list[tuple[Operation, int]]:
 
 def _array(operation: Operation) -> PrivateArray:
     element = pointee(operation)
-    count = int(producer(operation.operands[0]).attributes["value"].value)
-    return PrivateArray(operation, element, count, _consistent(operation.results[0], byte_size(element)))
+    size, count = byte_size(element), int(producer(operation.operands[0]).attributes["value"].value)
+    word = _word(operation.results[0], size)
+    if word in (0, size):
+        return PrivateArray(operation, element, count, by_element=word == size)
+    return PrivateArray(operation, integer_type(8 * word, element.context), count * (size // word), by_element=True)
 
 
-def _consistent(pointer: Value, size: int) -> bool:
-    return all(_fits(user, number, size) for user, number in users(pointer))
+def _word(pointer: Value, size: int) -> int:
+    """The bytes of the words that elements of `size` bytes consist of; 0 where each lane needs memory of its own."""
+    uses = list(_uses(pointer))
+    word = gcd(size, *(0 if one is None else one for _, one in uses))
+    if any(one is None for _, one in uses) or (word != size and any(is_mma(user) for user, _ in uses)):
+        return 0
+    return word
 
 
-def _fits(user: Operation, number: int, size: int) -> bool:
-    if user.name == INDEXING:
-        found = step(user)
-        return number == 0 and found is not None and found.size % size == 0 and _consistent(user.results[0], size)
-    if user.name == "llvm.load":
-        return byte_size(element_type(user.results[0].type)) % size == 0
-    if user.name == "llvm.store":
-        return number == 1 and byte_size(element_type(user.operands[0].type)) % size == 0
-    return is_mma(user) or user.name in (CHECK_ADDRESS, CHECK_STOP)
+def _uses(pointer: Value) -> Iterator[tuple[Operation, int | None]]:
+    """What uses an address, and the bytes that it moves or goes on by; None for what no array of words may have."""
+    for user, number in users(pointer):
+        found = step(user) if number == 0 else None
+        if found is not None:
+            yield user, found.size * found.index if isinstance(found.index, int) else found.size
+            yield from _uses(user.results[0])
+        elif user.name == "llvm.load":
+            yield user, byte_size(element_type(user.results[0].type))
+        elif user.name == "llvm.store" and number == 1:
+            yield user, byte_size(element_type(user.operands[0].type))
+        else:
+            yield user, 0 if is_mma(user) or user.name in (CHECK_ADDRESS, CHECK_STOP) else None

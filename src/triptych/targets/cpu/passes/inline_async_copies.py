@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.modules import operations_named
+from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
 from triptych.kernel_ir.dialects.simt import ASYNC_COMMIT, ASYNC_COPY, ASYNC_WAIT
 
 _NOTHING_TO_DO = (ASYNC_COMMIT, ASYNC_WAIT)
@@ -39,19 +40,31 @@ def _copy(operation: Operation) -> None:
 
 def _copy_first_bytes(code: Builder, source: Value, target: Value, size: int, count: Value) -> None:
     """What follows the first `count` bytes becomes zero, and is not read: it may lie behind the end of an array."""
-    is_whole = code.compare("uge", count, code.constant(size, "i32"))
+    guard = _all_or_nothing(count, size)
+    is_whole = code.compare("uge", count, code.constant(size, "i32")) if guard is None else guard
     choice = code.operation("scf.if", (is_whole,), regions=2)
     with _inside(code, code.append_block(choice, 0)):
         _copy_word(code, source, target, size)
     with _inside(code, code.append_block(choice, 1)):
         zeros = {"value": code.attribute(_zeros(_word(size)))}
         _store(code, code.value("arith.constant", (), _word(size), zeros), target, size)
+        if guard is not None:
+            return
         bounds = (code.constant(0, "i32"), count, code.constant(1, "i32"))
         loop = code.operation("scf.for", bounds, regions=1)
         each = code.append_block(loop, 0, ["i32"])
         with _inside(code, each):
             read, written = (_byte(code, pointer, each.arguments[0]) for pointer in (source, target))
             _store(code, _load(code, read, "i8", 1), written, 1)
+
+
+def _all_or_nothing(count: Value, size: int) -> Value | None:
+    """What decides between all bytes and none, if it is one of the two: `copy` with a predicate."""
+    choice = defining_op(count)
+    if choice is None or choice.name != "arith.select":
+        return None
+    guard, *sizes = choice.operands
+    return guard if list(map(constant_of, sizes)) == [size, 0] else None
 
 
 @contextmanager

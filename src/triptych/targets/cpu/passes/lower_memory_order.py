@@ -1,8 +1,10 @@
 """Pass `lower-memory-order`: loads and stores that are ordered with those of other threads become atomic.
 
-An atomic access is of one number, so a vector is accessed element by element: no order is promised between these. What
-a program or a loop that waits calls volatile is relaxed and is never left out. A CPU has one scope, which everybody is
-in: LLVM leaves open what the names of other scopes mean.
+An atomic access is of one number, so a vector is accessed element by element: no order is promised between these. A
+GPU accesses 16 bytes at once, and programs wait for the last word of them: so it is read first and stored last, and who
+sees it sees the others where the machine keeps the order of loads and of stores. What a program or a loop that waits
+calls volatile is relaxed and is never left out. A CPU has one scope, which everybody is in: LLVM leaves open what the
+names of other scopes mean.
 """
 
 from __future__ import annotations
@@ -59,8 +61,8 @@ def _atomic(op: Replacement, ordering: int, volatile: bool) -> list[Value] | Non
         return None
     places = _element_addresses(op, *counted)
     if is_load:
-        elements = [op.value("llvm.load", (place,), element, attributes) for place in places]
-        return [op.value("vector.from_elements", elements, kind)]
+        elements = [op.value("llvm.load", (place,), element, attributes) for place in reversed(places)]
+        return [op.value("vector.from_elements", elements[::-1], kind)]
     for i, place in enumerate(places):
         op.effect("llvm.store", (op.element(op.operands[0], i, element), place), attributes)
     return []

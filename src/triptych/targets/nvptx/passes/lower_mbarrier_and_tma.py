@@ -359,6 +359,9 @@ RULES: dict[str, Rule] = {
 }
 
 
+LOADS = frozenset({TMA_LOAD})
+
+
 def copying(architecture: Architecture) -> Callable[[Module], None]:
     """The pass for one architecture: it replaces all of them, found in one walk."""
     rules: dict[str, Rule] = {**RULES, TMA_LOAD: partial(_load, generation=architecture.generation)}

@@ -24,6 +24,7 @@ from triptych.diagnostics.runtime_errors import (
 )
 from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, ReadOnlyTensorError
 from triptych.ir import bindings
+from triptych.objectstage.exports import ExportError
 from triptych.targets.cpu.calling.scalars import SCALARS
 from triptych.targets.cpu.export.loaded_modules import fits, number_cell, number_in
 from triptych.workbench.commands.cli import main
@@ -198,6 +199,20 @@ def test_tvm_ffi(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @needs_gcc
+def test_an_object_file_of_any_name(tmp_path: Path) -> None:
+    @tt.jit
+    def twice(x: tt.Int32) -> tt.Int32:
+        return x * 2
+
+    compiled = tt.compile(twice, 1)
+    compiled.export_to_c(object_file_path=str(tmp_path / "twice.o.tmp.7"), function_name="func")
+    (tmp_path / "twice.o.tmp.7").rename(tmp_path / "twice.o")
+    assert [path.name for path in tmp_path.iterdir()] == ["twice.o"]
+    assert load_module(tmp_path / "twice.o", enable_tvm_ffi=True).func(21) == 42
+    with pytest.raises(ExportError, match="has no name"):
+        compiled.export_to_c(object_file_path=tmp_path / "none.o")
+
+
 def test_tvm_ffi_loads_a_shared_library_by_itself(folder: Path) -> None:
     library = folder / "packed.so"
     linked = find_runtime_libraries(enable_tvm_ffi=True)

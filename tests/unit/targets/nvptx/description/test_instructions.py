@@ -27,6 +27,7 @@ NO_INSTRUCTIONS = {
     *("llvm.insertvalue", "llvm.mlir.undef"),  # the host's: events and stream of a launch
     "simt.divisor",  # becomes a check where its quotient is used, before any instruction is chosen
     "tile.tensor_map",  # the host's
+    *("simt.is_multicast", "simt.multicast_ranks", "simt.multicast_stride"),  # of `multimem`, where nobody reads PTX
 }
 
 MASK = "%m = arith.constant -1 : i32 "
