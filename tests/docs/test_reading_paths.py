@@ -6,14 +6,20 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks.public_programs import PROGRAMS
+from benchmarks.blackwell_programs import PROGRAMS as BLACKWELL
+from benchmarks.public_programs import PROGRAMS as UP_TO_HOPPER
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "knowledge" / "reading-paths.md"
 PLACE = re.compile(r"(?<=<!-- list of programs -->\n)(.*?)(?=<!-- end of the list -->)", re.DOTALL)
-STEP = re.compile(r"^\| `([\w/]+\.py)` \| [^|]+ \| (runs|compiles|not yet) \|(.*)\|$", re.MULTILINE)
+STEP = re.compile(r"^\| `([\w/]+\.py)` \| [^|]+ \| (runs|imported) \|(.*)\|$", re.MULTILINE)
 STEPS = 13
+RANKS_OR_EXPERIMENTAL = ("/distributed/", "cute_ext/blackwell/")
+PROGRAMS = UP_TO_HOPPER | {
+    "Blackwell": {name: args for name, args in BLACKWELL.items() if not any(p in name for p in RANKS_OR_EXPERIMENTAL)}
+}
 RUNNING = {name for programs in PROGRAMS.values() for name in programs}
-NEEDS = dict(zip(PROGRAMS, ("tracing", "threads", "tensor cores", "TMA and clusters", "WGMMA"), strict=True))
+_TIERS = ("tracing", "threads", "tensor cores", "TMA and clusters", "WGMMA", "tensor memory, SM120")
+NEEDS = dict(zip(PROGRAMS, _TIERS, strict=True))
 
 
 def listed() -> str:
