@@ -8,7 +8,13 @@ from __future__ import annotations
 from triptych.cute.pipeline.copy_pipelines import PipelineCpAsync, PipelineTmaStore
 from triptych.cute.pipeline.launch_control import PipelineClcFetchAsync
 from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync
-from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, agent_sync, pipeline_init_arrive, pipeline_init_wait
+from triptych.cute.pipeline.mbarrier_ring import (
+    MbarrierArray,
+    agent_sync,
+    alloc_reserved_mbarrier,
+    pipeline_init_arrive,
+    pipeline_init_wait,
+)
 from triptych.cute.pipeline.order import NamedBarrier, PipelineOrder, arrive, arrive_and_wait, sync
 from triptych.cute.pipeline.participants import (
     Agent,
@@ -46,6 +52,7 @@ __all__ = [
     "PipelineUmmaAsync",
     "PipelineUserType",
     "agent_sync",
+    "alloc_reserved_mbarrier",
     "arrive",
     "arrive_and_wait",
     "make_pipeline_state",

@@ -16,6 +16,7 @@ from triptych.cute.arch.mbarriers import (
     mbarrier_try_wait,
     mbarrier_wait,
 )
+from triptych.cute.arch.shared import shared_elements
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.nvgpu.cta_groups import CtaGroup
@@ -42,7 +43,7 @@ class MbarrierArray:
         self, barrier_storage: Pointer, num_stages: int, agent: Users, tx_count: int = 0, *, init: bool = True
     ) -> None:
         _require_stages(num_stages)
-        self.barrier_storage = self.mbarrier_base = barriers_at(barrier_storage, str(num_stages))
+        self.barrier_storage = self.mbarrier_base = barriers_at(barrier_storage, num_stages)
         self.num_stages = num_stages
         self.op_type, self.cg = agent
         self.tx_count = tx_count
@@ -156,7 +157,7 @@ def full_and_empty(
     """The full barriers of a pipeline and the empty ones, initialised; the threads that use them, in all of the blocks,
     meet, unless the program lets them."""
     _require_stages(num_stages)
-    first = barriers_at(storage, f"2 * {num_stages}")
+    first = barriers_at(storage, 2 * num_stages)
     full = MbarrierArray(first, num_stages, producers, tx_count, init=False)
     empty = MbarrierArray(first + num_stages, num_stages, consumers, init=False)
     initialise(full, empty)
@@ -165,15 +166,24 @@ def full_and_empty(
     return full, empty
 
 
-def barriers_at(storage: object, needed: str) -> Pointer:
-    """Where the barriers of a pipeline are."""
+@device_function
+def alloc_reserved_mbarrier(num_stages: int) -> Pointer:
+    """Shared memory for the full and the empty barriers of a pipeline."""
+    _require_stages(num_stages)
+    return barriers_at(None, 2 * num_stages)
+
+
+def barriers_at(storage: object, needed: int) -> Pointer:
+    """Where the barriers of a pipeline are: where the program says, or in shared memory of their own."""
+    if storage is None:
+        return shared_elements(f"{needed} mbarriers of a pipeline", Int64, needed, 8)
     if isinstance(storage, Pointer) and storage.dtype.width == Int64.width:
         return storage
     raise PipelineError(
         "a pipeline needs memory for its barriers",
         span=place(),
         found=str(storage) if isinstance(storage, Pointer) else f"barrier_storage={storage!r}",
-        expected=f"a pointer to {needed} of Int64 in shared memory",
+        expected=f"a pointer to {needed} of Int64 in shared memory, or nothing: the pipeline then allocates them",
         instead="`barrier_storage=storage.barriers.data_ptr()` of a field `cute.struct.MemRange[cutlass.Int64, n]`",
     )
 

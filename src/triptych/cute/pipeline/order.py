@@ -45,7 +45,7 @@ class PipelineOrder:
     @device_function
     def create(
         *,
-        barrier_storage: object,
+        barrier_storage: object = None,
         depth: int,
         length: int,
         group_id: Integer,
@@ -53,7 +53,7 @@ class PipelineOrder:
         defer_sync: bool = False,
     ) -> PipelineOrder:
         """The order as a group sees it; all threads of the block make it."""
-        first = barriers_at(barrier_storage, f"{depth} * {length}")
+        first = barriers_at(barrier_storage, depth * length)
         barriers = MbarrierArray(first, depth * length, (PipelineOp.AsyncThread, producer_group))
         if not defer_sync:
             meet()

@@ -323,10 +323,40 @@ def test_a_state_goes_several_stages_at_once() -> None:
     assert (out_of(several_stages_at_once, 4)[:3] == np.array([6, 2, 1])[:, None]).all()
 
 
+@pytest.mark.parametrize("reserved", [False, True])
+def test_a_pipeline_that_is_given_no_memory_has_its_own(reserved: bool) -> None:
+    @tt.kernel
+    def kernel(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+        _, buffer = storage(stages)
+        pipe = pipeline.PipelineAsync.create(
+            num_stages=stages,
+            producer_group=group(WARP),
+            consumer_group=group(WARP),
+            barrier_storage=pipeline.alloc_reserved_mbarrier(stages) if reserved else None,
+        )
+        producer, consumer = pipe.make_participants()
+        lane = cute.arch.lane_idx()
+        if cute.arch.warp_idx() == 0:
+            for i in range(COUNT):
+                filled = producer.acquire_and_advance()
+                buffer[lane, filled.index] = i * 1000 + lane
+                filled.commit()
+        else:
+            for i in range(COUNT):
+                full = consumer.wait_and_advance()
+                out[i, lane] = buffer[WARP - 1 - lane, full.index]
+                full.release()
+
+    assert (out_of(kernel, 2) == EXPECTED).all()
+
+
 def test_mistakes_are_refused_while_tracing() -> None:
     @tt.kernel
     def without_memory(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
-        pipeline.PipelineAsync.create(num_stages=stages, producer_group=group(1), consumer_group=group(1))
+        words = cute.arch.alloc_smem(tt.Int32, 2 * stages)
+        pipeline.PipelineAsync.create(
+            num_stages=stages, producer_group=group(1), consumer_group=group(1), barrier_storage=words
+        )
 
     @tt.kernel
     def of_too_many_bytes(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
