@@ -210,6 +210,36 @@ def test_threads_see_the_gpu() -> None:
     assert SEEN == [("class", [True, False]), ("target", [True])]
 
 
+def squares(x: Any) -> Any:
+    saw("function", x)
+    return (x * x).sum()
+
+
+TRANSFORMS = {
+    "vmap": lambda x: torch.vmap(squares)(x),
+    "vmap twice": lambda x: torch.vmap(torch.vmap(squares))(x),
+    "vmap of what it closes over": lambda x: torch.vmap(lambda i: squares(x[0]))(torch.arange(3)),
+    "grad": lambda x: torch.func.grad(squares)(x),
+    "vmap of grad": lambda x: torch.vmap(torch.func.grad(squares))(x),
+    "grad and value": lambda x: torch.func.grad_and_value(squares)(x)[1],
+    "jvp": lambda x: torch.func.jvp(squares, (x,), (x,))[1],
+    "vjp": lambda x: torch.func.vjp(squares, x)[1](torch.ones((), device=x.device))[0],
+    "jacrev": lambda x: torch.func.jacrev(squares)(x),
+    "jacfwd": lambda x: torch.func.jacfwd(squares)(x),
+    "hessian": lambda x: torch.func.hessian(squares)(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_transforms_of_functions_keep_tensors_where_they_are(transform: Any, device: str) -> None:
+    """`torch.nn.attention.flex_attention.create_block_mask` makes its tables of blocks by one."""
+    assert transform(torch.ones(2, 3, device=device)).is_cuda == (device == "cuda")
+    assert SEEN
+    assert all(seen == ("function", [device == "cuda"]) for seen in SEEN)
+
+
 def test_files_of_the_cpus_tensors_are_as_on_any_machine() -> None:
     written, plain = io.BytesIO(), io.BytesIO()
     tensor = torch.arange(3)

@@ -2,7 +2,8 @@
 
 Torch switches function modes off while one of them handles a call, and a new thread begins with none. So whatever runs
 the program's own Python there turns the mode on again. An operator that the program has for CUDA runs where its
-tensors are, in the CPU's memory; one that it has for both devices runs by the placement of its tensors.
+tensors are, in the CPU's memory; one that it has for both devices runs by the placement of its tensors. The transforms
+of functions (`vmap`, `grad`, `jvp`) show the program tensors that stand for others: they are where those are.
 """
 
 from __future__ import annotations
@@ -13,13 +14,25 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
+import torch._functorch.autograd_function as functions_under_transforms
+import torch._functorch.eager_transforms as transforms
+import torch._functorch.vmap as mapping
+import torch.autograd.forward_ad as forward_ad
 
 from triptych.compat.errors import CudaCallError
 from triptych.compat.torch_on_cpu.function_mode import switched_on
-from triptych.compat.torch_on_cpu.placement import THREAD, is_placed, stays_on_cpu, tensors_in, unmarked_on_gpu
+from triptych.compat.torch_on_cpu.placement import THREAD, is_placed, place, stays_on_cpu, tensors_in, unmarked_on_gpu
 
 Replacement = tuple[Any, str, Any]
 """A namespace of torch, a name in it, and what it is meanwhile."""
+
+_OF_STAND_INS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (mapping, ("_add_batch_dim", "_remove_batch_dim")),
+    (transforms, ("_wrap_for_grad", "_unwrap_for_grad")),
+    (functions_under_transforms, ("_add_batch_dim", "_wrap_for_grad", "_unwrap_for_grad")),
+    (forward_ad, ("make_dual", "unpack_dual")),
+)
+"""By which torch makes a tensor that stands for another, and gets the other one back."""
 
 
 def replacements() -> list[Replacement]:
@@ -35,7 +48,20 @@ def replacements() -> list[Replacement]:
         (torch.library.Library, "impl", _impl(torch.library.Library.impl)),
         (torch, "compile", _eager(torch.compile)),
         (threading.Thread, "start", _start(threading.Thread.start)),
+        *((home, name, _where_given(getattr(home, name))) for home, names in _OF_STAND_INS for name in names),
     ]
+
+
+def _where_given(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def run(*args: object, **kwargs: object) -> Any:
+        result = function(*args, **kwargs)
+        if any(map(is_placed, tensors_in((args, kwargs)))):
+            for tensor in tensors_in(result):
+                place(tensor, on_gpu=True)
+        return result
+
+    return run
 
 
 class _RunsBackward(Protocol):

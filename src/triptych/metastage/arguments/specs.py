@@ -144,7 +144,7 @@ class ArgumentSpec:
             yield self.kind.passed(adapted(value))
         elif self.parts is not None:
             parts = argument_parts(adapted(value))
-            if parts is None or parts.key != self.parts.key:
+            if parts is None or (parts.key != self.parts.key and not self._is_by_position(value)):
                 raise ArgumentTypeError(
                     f"argument {self.path!r} must be made like the one that the function was compiled for",
                     span=tracebacks.caller(),
@@ -161,6 +161,11 @@ class ArgumentSpec:
                 expected=repr(self.static),
                 instead="a compilation of its own for other values",
             )
+
+    def _is_by_position(self, value: object) -> bool:
+        """Whether it is a plain tuple for a NamedTuple, which is how programs hand one on that have taken it apart."""
+        assert self.parts is not None, "asked of aggregates"
+        return type(value) is tuple and issubclass(self.parts.key[0], tuple) and len(value) == len(self.shapes)
 
     def build(self, values: Received, trace: Trace) -> Any:
         """The argument as the traced function sees it."""

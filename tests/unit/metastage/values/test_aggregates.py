@@ -155,6 +155,24 @@ def test_as_argument_and_result(make: Callable[[Any, Any], Any]) -> None:
     assert jitted(make(10, 4.0), 5) == make(15, 8.0)
 
 
+def test_a_plain_tuple_stands_for_the_named_one_that_a_function_was_compiled_for() -> None:
+    """Programs take a NamedTuple apart, change its parts and hand a tuple on; the signature says what it is."""
+
+    def program(pair: Any, nested: Any) -> Any:
+        return pair.x - pair.y * nested.x[1]
+
+    native = tt.compile(program, Pair(1, 2), Pair((3, 4), 5))
+    assert native((7, 2), Pair((0, 3), 0)) == native(Pair(7, 2), ((0, 3), 0)) == 1
+    for wrong in ((7, 2, 3), [7, 2], Frozen(7, 2)):
+        with pytest.raises(TypeError, match="must be made like the one"):
+            native(wrong, Pair((0, 3), 0))
+    with pytest.raises(TypeError, match="must be made like the one"):
+        tt.compile(program, Frozen(1, 2), Pair((3, 4), 5))((1, 2), Pair((3, 4), 5))
+    swapped = tt.compile(lambda pair: pair[0], (1, 2))
+    with pytest.raises(TypeError, match="must be made like the one"):
+        swapped(Pair(1, 2))
+
+
 @each_maker
 def test_nested(make: Callable[[Any, Any], Any]) -> None:
     def program(a: Any, b: Any) -> Any:
