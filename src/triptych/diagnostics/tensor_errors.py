@@ -30,6 +30,10 @@ OTHER_LAYOUTS: list[Callable[[TriptychError], None]] = []
 """Who is told of a tensor with another layout than an exported function was compiled for, which is then passed all the
 same: by the dynamic values of its own layout, as C would. Nobody by default: it is an error."""
 
+UNFOLLOWED: list[Callable[[TriptychError], None]] = []
+"""Who is told of a tensor that requires a gradient while autograd follows, which is then passed all the same. Nobody by
+default: it is an error."""
+
 
 class ReadOnlyTensorError(TriptychError, ValueError):
     """A read-only tensor is passed to a function that may write to it."""

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
-from triptych.diagnostics.tensor_errors import UnsupportedTensorError
+from triptych.diagnostics.tensor_errors import UNFOLLOWED, UnsupportedTensorError
 from triptych.interop.dlpack import ELEMENT_CODES, TensorFacts, TensorMemory, array_type, tensor_facts
 from triptych.interop.torch_tracers import KEYS, check_untraced, interception_test
 
@@ -250,13 +250,16 @@ def check_settled(value: Any) -> None:
             instead="`compile(function, x)`, which needs none, and a call of the result with tensors that have memory",
         )
     if value.requires_grad is True and _follows_gradients():
-        raise UnsupportedTensorError(
+        error = UnsupportedTensorError(
             f"this {kind.__name__} requires a gradient, and autograd does not see what compiled code does",
             found="requires_grad=True while autograd follows",
             expected="a tensor that autograd does not follow",
             instead="`.detach()`, which shares the memory; `with torch.no_grad():`; or the call in the `forward` of a "
             "`torch.autograd.Function` whose `backward` computes the gradient",
         )
+        if not UNFOLLOWED:
+            raise error
+        UNFOLLOWED[-1](error)
     if _has_tangent(value):
         raise UnsupportedTensorError(
             f"this {kind.__name__} carries a tangent, which compiled code would lose",

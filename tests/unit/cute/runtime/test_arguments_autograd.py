@@ -14,9 +14,10 @@ import pytest
 
 import triptych as tt
 from triptych import cute
+from triptych.compat import unchecked_tensors
 from triptych.cute.runtime import from_dlpack
 from triptych.interop import tensor_views, torch_tensors
-from triptych.support.errors import TriptychError
+from triptych.support.errors import TriptychError, TriptychWarning
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # of torch itself
@@ -205,6 +206,23 @@ def test_refused_with_a_code(kind: str, way: str) -> None:
         with pytest.raises(TriptychError) as caught:
             program(WAYS[way])
         assert caught.value.code in codes.split("|")
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize("kind", list(REFUSED))
+def test_what_programs_for_gpus_do_is_a_warning(kind: str, way: str) -> None:
+    """They hand over tensors that require a gradient, and get results without one; all else stays refused."""
+    undo = unchecked_tensors.install()
+    try:
+        if kind not in ("requires_grad", "non-leaf", "Parameter"):
+            return test_refused_with_a_code(kind, way)
+        with pytest.warns(TriptychWarning, match="requires a gradient.*the result has no gradient; write") as caught:
+            found, expected = REFUSED[kind][0](WAYS[way])
+        assert all(warning.filename == __file__ for warning in caught)
+        assert torch.equal(found, expected)
+        assert not found.requires_grad
+    finally:
+        undo()
 
 
 @pytest.mark.parametrize("way", list(WAYS))
