@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -262,7 +263,9 @@ class CompiledFunction:
                 made.replace(path)
             return
         addresses = frozenset(name for name, shape in self._shapes if shape.kind is not None)
-        wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, addresses)
+        patterns = [shape.pattern for _, shape in self._shapes]
+        pattern = "" if all(each == 1 for each in patterns) else json.dumps(patterns)
+        wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, addresses, pattern)
         export_files(self._loaded.compiled, find_target(self.target), wanted, stem)
 
     @opaque

@@ -32,6 +32,8 @@ class Export:
     is_tvm_ffi: bool
     addresses: frozenset[str]
     """Paths of the parameters that are streams and pointers, which cross as integers."""
+    pattern: str = ""
+    """How a call of TVM FFI is made of the function's parameters, as JSON; without it each argument is one of them."""
     device: DeviceCode | None = None
     """Of a target that runs kernels only; the host function then takes a launch record as its last argument."""
 
@@ -46,7 +48,7 @@ class Export:
 
 
 def asked_for(
-    path: Path, file_name: str, function_prefix: str, function_name: str, addresses: frozenset[str]
+    path: Path, file_name: str, function_prefix: str, function_name: str, addresses: frozenset[str], pattern: str = ""
 ) -> tuple[Export, Path]:
     """The two ways to ask: a folder and the name of two files, or one object file and the name of its function."""
     if function_name and not file_name:
@@ -57,7 +59,7 @@ def asked_for(
                 expected="the path of the file, which ends with .o",
                 instead=f"export_to_c({str(path.with_suffix('.o'))!r}, function_name={function_name!r})",
             )
-        return Export(function_name, True, addresses), path.with_suffix("")
+        return Export(function_name, True, addresses, pattern), path.with_suffix("")
     if not file_name:
         raise ExportError(
             "an export has no name",

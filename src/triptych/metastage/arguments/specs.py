@@ -116,6 +116,14 @@ class ArgumentSpec:
         """Whether compiled code receives nothing for it, as for None."""
         return next(self.leaves(set()), None) is None
 
+    @property
+    def pattern(self) -> Any:
+        """How it is made of what compiled code receives, for JSON: 1 is received, 0 is not, and a list is an aggregate;
+        of what is known to the code, the text."""
+        if self.dtype or self.kind is not None:
+            return int(not self.is_nothing)
+        return {"is": repr(self.static)} if self.parts is None else [shape.pattern for shape in self.shapes]
+
     def key(self, names: dict[str, int]) -> Any:
         """Equal keys mean equal compiled signatures; `names` numbers the unknowns that several arguments share."""
         if self.dtype:

@@ -40,6 +40,11 @@ def share_symbol(name: str) -> str:
     return f"{name}_triptych_share"
 
 
+def pattern_symbol(name: str) -> str:
+    """Of a function for TVM FFI: the text that says how calls are made of its parameters."""
+    return f"{name}_triptych_pattern"
+
+
 _RESERVED = frozenset(
     re.findall(
         r"\w+",

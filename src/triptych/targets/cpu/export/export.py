@@ -19,7 +19,7 @@ from triptych.targets.cpu.abi.system import system
 from triptych.targets.cpu.calling.calling_python import RAISE, WRITE
 from triptych.targets.cpu.code_generation import ANY_MACHINE, THIS_MACHINE
 from triptych.targets.cpu.export.c_entry import BODY, ENTRY, c_entry, exported_names
-from triptych.targets.cpu.export.c_interface import CFunction, c_parameters, header, share_symbol
+from triptych.targets.cpu.export.c_interface import CFunction, c_parameters, header, pattern_symbol, share_symbol
 from triptych.targets.cpu.export.device_code import device_code
 from triptych.targets.cpu.export.native_code import native_code
 from triptych.targets.cpu.export.native_error_code import explaining_code
@@ -88,8 +88,8 @@ def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
     device, machine = wanted.device, THIS_MACHINE if wanted.device is None else ANY_MACHINE
     ours = () if device is None else (device_code(wanted.name, device),)
     if wanted.is_tvm_ffi:
-        called = tvm_ffi_entry(wanted.name, traced.parameters, on_device=device is not None)
-        names = (entry_symbol(wanted.name), share_symbol(wanted.name))
+        called = tvm_ffi_entry(wanted, traced.parameters)
+        names = (entry_symbol(wanted.name), share_symbol(wanted.name), pattern_symbol(wanted.name))
         return {".o": _object(compiled, program, (native_code(), explaining, called, *ours), names, machine)}
     result = traced.results[0] if traced.results else None
     leaves = traced.parameters if device is None else traced.parameters[:-1]

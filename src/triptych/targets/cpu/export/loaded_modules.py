@@ -7,12 +7,13 @@ its symbols: our own structures, whose description is in the file, or TVM FFI.
 from __future__ import annotations
 
 import ctypes
+import json
 import math
 import os
 import re
 import struct
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from triptych.ir import bindings
 from triptych.ir.errors import CodegenError
 from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.object_file import ObjectFile, is_elf
+from triptych.metastage.arguments.specs import argument_parts
 from triptych.metastage.values.numeric import Numeric
 from triptych.stages import Memory
 from triptych.support.tracebacks import caller
@@ -45,6 +47,7 @@ from triptych.targets.cpu.export.c_interface import (
     UNCHECKED,
     CFunction,
     CParameter,
+    pattern_symbol,
     read_metadata,
     share_symbol,
 )
@@ -272,6 +275,56 @@ def _own_strides(parameter: CParameter, view: TensorView) -> list[int] | None:
     return given if fixed and last + 1 == math.prod(view.extents) else None
 
 
+# Functions of TVM FFI take what compiled code receives. A call from Python says what the function was compiled for.
+
+
+def _made_by(function: Callable[..., Any], name: str, patterns: list[Any]) -> Callable[..., Any]:
+    """The function, called as the compiled one: with None where that was compiled for it, with tuples and objects."""
+    needed = 1 + max((i for i, pattern in enumerate(patterns) if _receives(pattern)), default=-1)
+
+    def call(*args: object) -> Any:
+        try:
+            if not needed <= len(args) <= len(patterns):
+                raise ArgumentCountError(
+                    f"{name}() takes {len(patterns)} arguments", span=caller(), found=f"{len(args)} arguments"
+                )
+            received = [
+                value for pattern, arg in zip(patterns, args, strict=False) for value in _received(pattern, arg)
+            ]
+            return function(*received)
+        except Exception as error:
+            for_user(error)
+            raise
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _receives(pattern: Any) -> bool:
+    return any(map(_receives, pattern)) if isinstance(pattern, list) else pattern == 1
+
+
+def _received(pattern: Any, value: Any) -> Iterator[Any]:
+    """What compiled code receives of an argument of that `ArgumentSpec.pattern`."""
+    if isinstance(pattern, list):
+        parts = argument_parts(value)
+        if parts is None or len(parts.values) != len(pattern):
+            found = f"a value of type {type(value).__name__}" if parts is None else parts.summary()
+            raise _another(found, f"{len(pattern)} parts")
+        for each, part in zip(pattern, parts.values, strict=True):
+            yield from _received(each, part)
+    elif isinstance(pattern, dict):
+        if repr(value) != pattern["is"]:
+            raise _another(repr(value), pattern["is"])
+    elif pattern:
+        yield value
+
+
+def _another(found: str, expected: str) -> ArgumentTypeError:
+    title = "an argument is not like the one that the function was compiled for"
+    return ArgumentTypeError(title, span=caller(), found=found, expected=expected)
+
+
 _KEPT: dict[bytes, LoadedObject] = {}
 """Object files with an entry for TVM FFI stay mapped until the process ends, each once: who else has such a function is
 not known here. Others go with the last of their functions."""
@@ -297,6 +350,10 @@ class ExportedModule:
             raise
         return self.__dict__[name]
 
+    def __getitem__(self, name: str) -> Any:
+        """The same function, as modules of TVM FFI give theirs."""
+        return getattr(self, name)
+
     def _function(self, name: str) -> Any:
         metadata, entry = self._find(f"{name}_triptych_metadata"), self._find(entry_symbol(name))
         if share := self._find(share_symbol(name)):
@@ -304,7 +361,10 @@ class ExportedModule:
         if metadata:
             return self._with_structures(name, ctypes.string_at(metadata).decode())
         if entry:
-            return bindings.tvm_ffi().Function.__from_extern_c__(entry)
+            function = bindings.tvm_ffi().Function.__from_extern_c__(entry)
+            text = self._find(pattern_symbol(name))
+            patterns = json.loads(ctypes.string_at(text) or "null") if text else None
+            return function if patterns is None else _made_by(function, name, patterns)
         raise MissingFunctionError(
             f"the module has no function {name!r}",
             span=caller(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triptych.interop.dlpack import GPU
+from triptych.objectstage.exports import Export
 from triptych.stages import Leaf
 from triptych.targets.cpu.abi.abi import INT_TAG, TENSOR_HEADER, TENSOR_TAG, VIEW_TAG, entry_symbol
 from triptych.targets.cpu.export.c_entry import (
@@ -20,16 +21,18 @@ from triptych.targets.cpu.export.c_entry import (
     pack_record,
     share_function,
 )
-from triptych.targets.cpu.export.c_interface import BAD_ARGUMENT
+from triptych.targets.cpu.export.c_interface import BAD_ARGUMENT, pattern_symbol
 from triptych.targets.cpu.export.device_code import HANDLE, LOAD, UNLOAD
 from triptych.targets.cpu.export.llvm_lines import LlvmLines
 from triptych.targets.cpu.runtime.pool_fault_code import text_global
 
 
-def tvm_ffi_entry(name: str, leaves: Sequence[Leaf], *, on_device: bool = False) -> str:
+def tvm_ffi_entry(wanted: Export, leaves: Sequence[Leaf]) -> str:
     """The module's text. Where the program launches kernels of a device, its last parameter is a launch record, which
     the entry adds to what it is given."""
+    name, on_device = wanted.name, wanted.device is not None
     given = len(leaves) - on_device
+    pattern = text_global(pattern_symbol(name), wanted.pattern).replace("internal ", "", 1)
     texts = {
         "no_keys": NO_KEYS,
         "argument_kind": "ValueError",
@@ -44,7 +47,7 @@ def tvm_ffi_entry(name: str, leaves: Sequence[Leaf], *, on_device: bool = False)
     else:
         _call(lines, "%arguments", "%count")
     return f"""
-{share_function(name)}{"".join(text_global(label, text) for label, text in texts.items())}
+{pattern}{share_function(name)}{"".join(text_global(label, text) for label, text in texts.items())}
 declare i32 @{ENTRY}(ptr, ptr, i32, ptr)
 declare i1 @triptych_native_is_ready()
 declare ptr @triptych_native_error_text()

@@ -7,6 +7,7 @@ import gc
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -211,6 +212,43 @@ def test_an_object_file_of_any_name(tmp_path: Path) -> None:
     assert load_module(tmp_path / "twice.o", enable_tvm_ffi=True).func(21) == 42
     with pytest.raises(ExportError, match="has no name"):
         compiled.export_to_c(object_file_path=tmp_path / "none.o")
+
+
+class Bounds(NamedTuple):
+    low: Any
+    high: Any
+
+
+def test_a_function_for_tvm_ffi_is_called_as_the_compiled_one(tmp_path: Path) -> None:
+    """With None where it was compiled for None, and with tuples."""
+
+    @tt.jit
+    def clamped(x: cute.Tensor, bias: Any, bounds: Any, n: tt.Int32, also: Any = None) -> None:
+        for i in range(n):
+            x[i] = min(x[i], bounds.high[0])
+
+    x = np.arange(4, dtype=np.int32)
+    compiled = tt.compile(clamped, x, None, Bounds(None, (9, None)), 4)
+    compiled.export_to_c(tmp_path / "clamped.o", function_name="func")
+    func = load_module(tmp_path / "clamped.o", enable_tvm_ffi=True)["func"]
+    for call in (compiled, func):
+        for high, rest in ((2, ()), (1, (None,))):
+            x[:] = np.arange(4)
+            call(x, None, Bounds(None, (high, None)), 4, *rest)
+            assert x.tolist() == [min(i, high) for i in range(4)]
+            call(x, None, (None, (0, None)), 4)
+            assert x.tolist() == [0] * 4
+        for wrong in (
+            (x, x, Bounds(None, (1, None)), 4),
+            (x, None, Bounds(2, (1, None)), 4),
+            (x, None, Bounds(None, (1, None, 3)), 4),
+            (x, None, 3, 4),
+        ):
+            with pytest.raises(ArgumentTypeError):
+                call(*wrong)
+        for count in ((x, None), (x, None, Bounds(None, (1, None)), 4, None, None)):
+            with pytest.raises(ArgumentCountError):
+                call(*count)
 
 
 def test_tvm_ffi_loads_a_shared_library_by_itself(folder: Path) -> None:
