@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from triptych import compat
@@ -98,7 +98,7 @@ class Absences(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Last in `sys.meta_path`: makes what nobody has found, except of the language."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> Any:
-        if fullname.partition(".")[0] in _LANGUAGE:
+        if fullname.partition(".")[0] in _LANGUAGE or _is_asked_by_a_library():
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
@@ -107,6 +107,14 @@ class Absences(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         return None
+
+
+def _is_asked_by_a_library() -> bool:
+    """Whether an installed package wants the module: those know what to do without it."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and "importlib" in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame is not None and "site-packages" in frame.f_code.co_filename
 
 
 class Tolerant(importlib.abc.MetaPathFinder):

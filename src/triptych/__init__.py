@@ -28,7 +28,9 @@ _NAMES = LazyNames(
         "triptych.driver.compile_calls": "compile",
         "triptych.driver.jitting": "JitFunction jit kernel",
         "triptych.metastage.arguments.specs": "register_jit_arg_adapter",
-        "triptych.metastage.values.binding_time": "Constexpr const_expr dynamic_expr range=Range range_constexpr",
+        "triptych.metastage.values.binding_time": """
+            Constexpr const_expr dynamic_expr range=Range range_constexpr range_dynamic=Range
+        """,
         "triptych.metastage.calls.printing": "printf",
         "triptych.metastage.values.scalars": """
             BFloat16 Boolean Float Float16 Float32 Float64 Float4E2M1FN Float6E2M3FN Float6E3M2FN Float8E4M3

@@ -66,6 +66,7 @@ from triptych.cutlass_dsl import new_from_mlir_values as new_from_mlir_values
 from triptych.metastage.calls.printing import printf as printf
 from triptych.metastage.values.binding_time import Range as range
 from triptych.metastage.values.binding_time import range_constexpr as range_constexpr
+from triptych.metastage.values.binding_time import Range as range_dynamic
 from triptych.metastage.arguments.specs import register_jit_arg_adapter as register_jit_arg_adapter
 from triptych.cute.tensors.value_functions import where as select_
 from triptych.compat.cuda_versions import target_version as target_version
@@ -133,6 +134,7 @@ __all__ = [
     "printf",
     "range",
     "range_constexpr",
+    "range_dynamic",
     "register_jit_arg_adapter",
     "select_",
     "target_version",

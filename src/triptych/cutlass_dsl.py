@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NoReturn, TypeVar
 
-from triptych.compat.base_dsl import BaseDSL
+from triptych.compat.base_dsl import BaseDSL, extract_mlir_values, new_from_mlir_values
 from triptych.compat.mlir_builders.types import T
 from triptych.compat.mlir_builders.values import if_generate, while_generate, yield_out
 from triptych.cute.arch.architectures import Arch
 from triptych.cute.mathematics.arithmetic import max_of as max
 from triptych.cute.mathematics.arithmetic import min_of as min
-from triptych.cute.tracing.device import tracing
 from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
 from triptych.driver.compiling import CompiledFunction as JitCompiledFunction
 from triptych.metastage.calls.opaque_calls import with_python_loops
-from triptych.metastage.kernels.launches import flatten
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.binding_time import const_expr, truth
 from triptych.metastage.values.mlir_types import NumericType as NumericMeta
@@ -87,20 +84,6 @@ def dsl_user_op(opFunc: F) -> F:
     flow: a `for` in them runs while tracing."""
     with_python_loops(opFunc)
     return opFunc
-
-
-def extract_mlir_values(obj: object) -> list[Any]:
-    """The MLIR values that an object of the program is made of."""
-    return flatten(obj, tracing())[0]
-
-
-def new_from_mlir_values(obj: object, values: Sequence[Any]) -> Any:
-    """An object like another one, made of other MLIR values."""
-    trace = tracing()
-    given = (value.ir_value() if isinstance(value, Numeric) else value for value in values)
-    with trace.looking_back():  # an argument of a kernel is made of what the host has, a result of what branches had
-        like = flatten(obj, trace)[1]
-    return like.build(given, trace)
 
 
 def not_(value: object, *, loc: object = None, ip: object = None) -> Any:

@@ -389,6 +389,7 @@ COVERED = {
     "PipelineTmaStore": "PipelineTmaStore: acquire missing",
     "PipelineUserType": "PipelineAsync: a state of the other side",
     "agent_sync": "defer_sync: nobody waits until the barriers are made",
+    "alloc_reserved_mbarrier": "PipelineAsync: fewer consumers than arrive",
     "arrive": "barriers by number: arrive missing",
     "arrive_and_wait": "barriers by number: wait missing",
     "make_pipeline_state": "PipelineAsync: a state of 3 stages",

@@ -268,7 +268,6 @@ _PAIR = """
 import triptych as tt
 from triptych import cute, pipeline
 from triptych.cute.nvgpu import OperandMajorMode, cpasync, tcgen05
-from triptych.cute.pipeline.umma_commits import commit_products
 from triptych.utils import TmemAllocator, blackwell_helpers
 arch = cute.arch
 TILE = (256, 64, 16)
@@ -355,7 +354,7 @@ def run(x: cute.Tensor, out: cute.Tensor):
     load_w = cute.nvgpu.make_tiled_tma_atom_B(load, columns, stages[1], TILE, mma, blocks.shape)
     k(*load_x, *load_w, out, mma, layouts, blocks).launch(grid=(2 * {{grid}},), block={{block}}, cluster=(2, 1, 1))
 """
-_COMMIT = "commit_products(results.sync_object_full.get_barrier(0), tcgen05.CtaGroup.TWO"
+_COMMIT = "tcgen05.commit(results.sync_object_full.get_barrier(0), cta_group=tcgen05.CtaGroup.TWO, mask"
 _OF_PAIR = (
     "tx",
     "pair",
@@ -394,8 +393,8 @@ CTA_PAIRS = [
         wait="#<",
     ),
     _pair("a stage that is not released", "TT0622", release="#!", acquire="#<"),
-    _pair("a commit that the other CTA is not told of", "TT0622", commit=f"#~ {_COMMIT}, None)", free="#<"),
-    _pair("a commit to the barrier of the other CTA", "TT0622", commit=f"#~ {_COMMIT}, 2)", wait="#<"),
+    _pair("a commit that the other CTA is not told of", "TT0622", commit=f"#~ {_COMMIT}=None)", free="#<"),
+    _pair("a commit to the barrier of the other CTA", "TT0622", commit=f"#~ {_COMMIT}=2)", wait="#<"),
     _pair("a map of another swizzle than the factors", "TT0946", swizzle="#~ stages[1] = other", second="#<"),
     _pair("bytes of one CTA", "TT0622", tx="#~ tx_count=size,", full="#<", says="more came than were expected"),
     _pair(

@@ -72,7 +72,7 @@ def test_public_repr_never_raises_and_is_not_pythons_own() -> None:
 
 
 NO_OBJECTS = {tt.Constexpr, tt.Float, tt.Integer, tt.layout.DynamicInt, Any, cute.CopyOperation, cute.MmaOperation}
-NO_OBJECTS |= {cute.typing.JitArgument}
+NO_OBJECTS |= {cute.typing.JitArgument, cute.nvgpu.cpasync.TmaCopyOp}
 """For annotations, `isinstance` and subclasses only."""
 
 

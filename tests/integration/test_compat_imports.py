@@ -152,9 +152,6 @@ def test_missing_attribute_is_an_error_at_its_line() -> None:
         "from cutlass.cute.arch import sext_unpacked_i4_i8_intrinsic",
         "from cutlass.cute import jit, TiledMmaOfTomorrow",
         "import cutlass.jax",
-        "from cutlass.cute.experimental import jit",
-        "import cutlass.cute.experimental.host_runtime",
-        "from cutlass.experimental.task_scheduling.task import Task",
         "import cutlass.jitting",
         "import cutlass.cute.copies",
     ],
@@ -170,6 +167,34 @@ def test_missing_import_is_an_import_error_at_its_line(statement: str) -> None:
     if isinstance(raised.value, TriptychError):
         assert raised.value.span is not None
         assert raised.value.span.file == "program.py"
+
+
+EXPERIMENTAL = """
+from cutlass.cute.experimental import jit
+import cutlass.cute.experimental.host_runtime
+from cutlass.experimental.task_scheduling.task import Task
+import cutlass.cute as cute
+
+class Copying(Task):
+    def run(self, mode: Task | None = None, kind: None | Task.Kind = Task.Kind.COPY): ...
+
+@cute.experimental.kernel(options=1) if False else cute.experimental.kernel
+def kernel(x): ...
+
+@jit
+def host(x): ...
+"""
+
+
+@pytest.mark.usefixtures("active")
+@pytest.mark.parametrize("use", ["host(3)", "kernel(3)", "jit(3)", "Task(1)", "cute.experimental.compile(host, 3)"])
+def test_experimental_names_are_imported_and_refused_when_they_are_used(use: str) -> None:
+    """A library of kernels imports the modules of all of them, whichever of them it will call."""
+    exec(compile(EXPERIMENTAL, "library.py", "exec"), names := {"__name__": "library"})
+    with pytest.raises(NotHereYetError, match="belongs to tier experimental") as raised:
+        exec(compile(use, "program.py", "exec"), names)
+    assert raised.value.span is not None
+    assert raised.value.span.file == "program.py"
 
 
 @pytest.mark.usefixtures("active")

@@ -19,6 +19,7 @@ from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
 from triptych.compat.errors import NotHereYetError, NotImportableYetError, OtherPackageError
+from triptych.compat.later import Later
 from triptych.compat.public_names import (
     BESIDE,
     HOMES,
@@ -38,6 +39,9 @@ from triptych.support.tracebacks import caller
 Absence = TypeVar("Absence", NotHereYetError, NotImportableYetError)
 
 _IMPORT_FROM = opmap["IMPORT_FROM"]
+_EXPERIMENTAL = "experimental"
+_BESIDE = tuple(f"{package}." for package, tier in BESIDE.items() if tier == _EXPERIMENTAL)
+"""Packages whose modules may all be imported: which of them there are changes from release to release."""
 _PUBLIC = {home: public for public, home in reversed(HOMES.items())}
 """Each module of Triptych by its public name; the first in the table, which is the shortest."""
 
@@ -86,10 +90,14 @@ def _absent(module: AliasedModule, name: str, frame: FrameType) -> Any:
     if child in HOMES or child in NOT_HERE_YET:
         return importlib.import_module(child)
     tier = BESIDE.get(child) or public_names().get(child) or tier_of_module(child)
+    if tier is None and child.startswith(_BESIDE):
+        tier = _EXPERIMENTAL
     if tier is None and public in NOT_HERE_YET:
         tier = tier_of(child) or tier_of_module(public)
     if tier is None:
         raise missing_name(public, name, dir(module))
+    if tier == _EXPERIMENTAL:
+        return Later(child, lambda: not_here(child, tier, NotHereYetError))
     # `from m import name` turns an AttributeError into one that says nothing of tiers.
     if frame.f_code.co_code[max(frame.f_lasti, 0)] == _IMPORT_FROM:
         raise not_here(child, tier, NotImportableYetError)
@@ -125,7 +133,7 @@ class CompatFinder(MetaPathFinder):
             return self._found_later(fullname, path)
         if fullname.partition(".")[0] != ROOT:
             return None
-        if fullname in HOMES or fullname in NOT_HERE_YET:
+        if fullname in HOMES or fullname in NOT_HERE_YET or fullname.startswith(_BESIDE):
             return ModuleSpec(fullname, _AliasLoader(self._aliased))
         try:
             raise _refusal(fullname)

@@ -379,6 +379,7 @@ HOMES = {
     "cutlass._mlir._mlir_libs._cutlass_ir._mlir.ir": "triptych.compat.mlir_builders.ir",
     "cutlass._mlir.dialects": "triptych.compat.mlir_builders.dialects",
     "cutlass._mlir.dialects.arith": "triptych.compat.mlir_builders.dialects.arith",
+    "cutlass._mlir.dialects.builtin": "triptych.compat.mlir_builders.dialects.builtin",
     "cutlass._mlir.dialects.cute": "triptych.compat.mlir_builders.dialects.cute",
     "cutlass._mlir.dialects.cute_nvgpu": "triptych.compat.mlir_builders.dialects.cute_nvgpu",
     "cutlass._mlir.dialects.llvm": "triptych.compat.mlir_builders.dialects.llvm",

@@ -39,7 +39,7 @@ _NAMES = LazyNames(
         "triptych.cute.tensors.value_functions": """
             all_ any_ empty_like full full_like ones_like where zeros_like
         """,
-        "triptych.cute.tensors.reduction": "ReductionOp",
+        "triptych.cute.tensors.reduction": "ReductionKind=ReductionOp ReductionOp",
         "triptych.cute.tensors.views": """
             append append_ones blocked_product coalesce complement composition dice domain_offset filter
             filter_zeros flat_divide flat_product flatten flatten_to_tuple get group_modes local_partition
@@ -69,6 +69,7 @@ _NAMES = LazyNames(
         """,
         "triptych.objectstage.compile_flags": """
             AsyncOrder Contract EnableAssertions EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel
+            PtxasOptions
         """,
     },
     modules=("arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"),

@@ -56,6 +56,8 @@ from triptych.cute.mma.atoms import MmaOperation as MmaOperation
 from triptych.metastage.values.scalars import Numeric as Numeric
 from triptych.objectstage.compile_flags import OptLevel as OptLevel
 from triptych.cute.memory.pointers import Pointer as Pointer
+from triptych.objectstage.compile_flags import PtxasOptions as PtxasOptions
+from triptych.cute.tensors.reduction import ReductionOp as ReductionKind
 from triptych.cute.tensors.reduction import ReductionOp as ReductionOp
 from triptych.cute.tensors.program_integers import Shape as Shape
 from triptych.cute.tensors.shared_memory import SmemAllocator as SmemAllocator
@@ -268,6 +270,8 @@ __all__ = [
     "Numeric",
     "OptLevel",
     "Pointer",
+    "PtxasOptions",
+    "ReductionKind",
     "ReductionOp",
     "Shape",
     "SmemAllocator",

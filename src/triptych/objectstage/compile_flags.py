@@ -70,6 +70,12 @@ class KeepCUBIN(CompileFlag):
     word, option, kind = "keep-cubin", "keep_cubin", bool
 
 
+class PtxasOptions(CompileFlag):
+    """Further words for NVIDIA's assembler: `PtxasOptions("--maxrregcount=128")`."""
+
+    word, option, kind = "ptxas-options", "ptxas_options", str
+
+
 class GPUArch(CompileFlag):
     """Compile for an architecture of NVIDIA: `GPUArch("sm_90a")` is the target `nvptx:sm_90a`."""
 
@@ -95,6 +101,7 @@ FLAGS: tuple[type[CompileFlag], ...] = (
     GenerateLineInfo,
     KeepPTX,
     KeepCUBIN,
+    PtxasOptions,
     GPUArch,
     EnableAssertions,
     EnableTVMFFI,

@@ -29,7 +29,9 @@ class CompileOptions:
     """Debuggers and profilers of a GPU can tell the line of an instruction."""
     keep_ptx: bool = False
     keep_cubin: bool = False
-    """What a GPU is given is also written to files. On the CPU none of the three changes anything."""
+    """What a GPU is given is also written to files."""
+    ptxas_options: str = ""
+    """Further words for NVIDIA's assembler. On the CPU none of the four changes anything."""
     contract: bool | None = None
     """Whether a product and a sum may be rounded once, in all functions; None leaves it to each of them."""
 

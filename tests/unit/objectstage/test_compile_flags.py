@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.cute import EnableAssertions, EnableTVMFFI, GenerateLineInfo, GPUArch, KeepCUBIN, KeepPTX, OptLevel
+from triptych.cute import (
+    EnableAssertions,
+    EnableTVMFFI,
+    GenerateLineInfo,
+    GPUArch,
+    KeepCUBIN,
+    KeepPTX,
+    OptLevel,
+    PtxasOptions,
+)
 from triptych.objectstage.compile_flags import FLAGS, flags_in, flags_of, options_of
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
 
@@ -24,6 +33,7 @@ def double(x: tt.Int32) -> Any:
         ((GenerateLineInfo, KeepPTX), "--generate-line-info --keep-ptx", {"line_info": True, "keep_ptx": True}),
         (GenerateLineInfo(False), "--generate-line-info=false", {"line_info": False}),
         (KeepCUBIN(), "--keep-cubin=1", {"keep_cubin": True}),
+        (PtxasOptions("-v -O1"), "--ptxas-options '-v -O1'", {"ptxas_options": "-v -O1"}),
         (GPUArch("sm_90a"), "--gpu-arch=sm_90a", {"target": "nvptx:sm_90a"}),
         (EnableTVMFFI, "--enable-tvm-ffi", {}),
         (EnableAssertions, "--enable-assertions", {}),

@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from triptych.compat.modelled_gpu import modelled_gpu
 from triptych.cute.arch.architectures import Arch
+from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.eager import eager
+from triptych.metastage.kernels.launches import flatten
+from triptych.metastage.values.numeric import Numeric
 from triptych.support.config import config
 
-__all__ = ["Arch", "BaseDSL"]
+__all__ = [
+    "Arch",
+    "BaseDSL",
+    "extract_mlir_attributes",
+    "extract_mlir_values",
+    "get_mlir_types",
+    "new_from_mlir_values",
+]
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def extract_mlir_values(obj: object) -> list[Any]:
+    """The MLIR values that an object of the program is made of."""
+    return flatten(obj, tracing())[0]
+
+
+def new_from_mlir_values(obj: object, values: Sequence[Any]) -> Any:
+    """An object like another one, made of other MLIR values."""
+    trace = tracing()
+    given = (value.ir_value() if isinstance(value, Numeric) else value for value in values)
+    with trace.looking_back():  # an argument of a kernel is made of what the host has, a result of what branches had
+        like = flatten(obj, trace)[1]
+    return like.build(given, trace)
+
+
+def get_mlir_types(obj: object) -> list[Any]:
+    """The types of those values."""
+    return [value.type for value in extract_mlir_values(obj)]
+
+
+def extract_mlir_attributes(obj: object) -> list[dict[str, Any]]:
+    """What parameters of a kernel need to be told beyond their types: nothing, for each value."""
+    return [{} for _ in extract_mlir_values(obj)]
 
 
 class BaseDSL:

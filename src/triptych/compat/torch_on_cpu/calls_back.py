@@ -48,7 +48,7 @@ def replacements() -> list[Replacement]:
         (torch.library.Library, "impl", _impl(torch.library.Library.impl)),
         (torch, "compile", _eager(torch.compile)),
         (threading.Thread, "start", _start(threading.Thread.start)),
-        *((home, name, _where_given(getattr(home, name))) for home, names in _OF_STAND_INS for name in names),
+        *((module, name, _where_given(getattr(module, name))) for module, names in _OF_STAND_INS for name in names),
     ]
 
 

@@ -20,6 +20,7 @@ from triptych.cute.nvgpu.tcgen05.copy_operations import (
     Pack,
     Repetition,
     TmemLoadOp,
+    get_tmem_copy_properties,
 )
 from triptych.cute.nvgpu.tcgen05.mma_operations import (
     MmaF8F6F4Op,
@@ -32,6 +33,7 @@ from triptych.cute.nvgpu.tcgen05.mma_operations import (
     OperandSource,
     UmmaOp,
 )
+from triptych.cute.nvgpu.tcgen05.smem_descriptors import tile_to_mma_shape
 from triptych.cute.nvgpu.universal import CopyUniversalOp
 from triptych.cute.nvgpu.warp import StMatrix8x8x16bOp
 from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
@@ -50,6 +52,7 @@ __all__ = [
     "compute_epilogue_tile_shape",
     "get_smem_layout_atom_ab",
     "get_smem_store_op",
+    "get_tmem_copy_properties",
     "get_tmem_load_op",
     "make_blockscaled_trivial_tiled_mma",
     "make_smem_layout",
@@ -58,6 +61,7 @@ __all__ = [
     "make_smem_layout_b",
     "make_smem_layout_epi",
     "make_trivial_tiled_mma",
+    "tile_to_mma_shape",
 ]
 
 Shape3 = tuple[int, int, int]

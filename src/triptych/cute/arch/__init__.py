@@ -12,6 +12,7 @@ from triptych.cute.arch import (
     barriers,
     execution,
     indices,
+    launch_control,
     mbarriers,
     numbers,
     shared,
@@ -24,6 +25,7 @@ from triptych.cute.arch.atomics import *
 from triptych.cute.arch.barriers import *
 from triptych.cute.arch.execution import *
 from triptych.cute.arch.indices import *
+from triptych.cute.arch.launch_control import *
 from triptych.cute.arch.mbarriers import *
 from triptych.cute.arch.numbers import *
 from triptych.cute.arch.shared import *
@@ -50,6 +52,7 @@ __all__ += atomics.__all__
 __all__ += barriers.__all__
 __all__ += execution.__all__
 __all__ += indices.__all__
+__all__ += launch_control.__all__
 __all__ += mbarriers.__all__
 __all__ += numbers.__all__
 __all__ += shared.__all__

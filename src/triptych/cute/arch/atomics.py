@@ -28,6 +28,7 @@ __all__ = [
     "atomic_fmin",
     "atomic_inc",
     "atomic_max",
+    "atomic_max_float32",
     "atomic_min",
     "atomic_or",
     "atomic_xor",
@@ -112,6 +113,12 @@ def atomic_fmax(
 ) -> Any:
     """As `atomic_max`, of floats; `sign_bit` says whether `val` may be negative, which nobody needs to know here."""
     return _update("max", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_max_float32(ptr: Pointer | Value, value: float, *, positive_only: bool = True) -> Any:
+    """`atomic_fmax` of Float32, by an older name."""
+    return _update("max", ptr, value, None, None)
 
 
 @device_function

@@ -19,10 +19,9 @@ from triptych.cute.arch.mbarriers import (
 from triptych.cute.arch.shared import shared_elements
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.nvgpu.cta_groups import CtaGroup
+from triptych.cute.nvgpu.cta_groups import CtaGroup, commit
 from triptych.cute.pipeline.participants import Agent, CooperativeGroup, PipelineOp
 from triptych.cute.pipeline.states import PipelineState
-from triptych.cute.pipeline.umma_commits import commit_products
 from triptych.cute.tracing.device import Integer, device_function, tracing
 from triptych.cute.tracing.errors import PipelineError
 from triptych.layout import Layout, size
@@ -100,7 +99,7 @@ class MbarrierArray:
     @device_function
     def arrive_tcgen05mma(self, index: Integer, mask: Integer | None, cta_group: CtaGroup) -> None:
         """One thread of the warp arrives when the products that it has begun are complete, in all blocks of a mask."""
-        commit_products(self.get_barrier(index), cta_group, mask)
+        commit(self.get_barrier(index), mask, cta_group)
 
     @device_function
     def arrive_and_expect_tx(self, index: Integer, tx_count: Integer) -> None:

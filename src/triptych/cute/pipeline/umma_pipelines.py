@@ -9,15 +9,17 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from triptych.cute.arch.indices import block_idx_in_cluster
+from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, bytes_of_a_stage
 from triptych.cute.pipeline.mbarrier_ring import full_and_empty, several, when
 from triptych.cute.pipeline.participants import Agent, CooperativeGroup, PipelineOp
 from triptych.cute.pipeline.states import PipelineState, Place
-from triptych.cute.pipeline.umma_commits import blocks_along, cta_group, fence_after_wait, leader, leads
-from triptych.cute.tracing.device import Integer, device_function
+from triptych.cute.tensors.layout_queries import make_layout_image_mask
+from triptych.cute.tracing.device import Integer, device_function, device_trace
 from triptych.cute.tracing.errors import PipelineError
-from triptych.layout import Layout
+from triptych.kernel_ir.dialects.tile import TMEM_FENCE
+from triptych.layout import Layout, size
 from triptych.metastage.trace.trace import place
 from triptych.support.dataclass import dataclass
 
@@ -206,3 +208,41 @@ class PipelineAsyncUmma(_OfPairs):
     def consumer_release(self, state: Place) -> None:
         """The stage is empty, in both CTAs of a pair, when the products that this warp has begun are complete."""
         self.sync_object_empty.arrive(state.index, self.consumer_mask, self.cta_group)
+
+
+# blocks of a cluster ------------------------------------------------------------------------------------------------
+def fence_after_wait() -> None:
+    """What this thread does with tensor memory from here on comes after what it has waited for."""
+    trace = device_trace()
+    trace.operation(TMEM_FENCE, attributes={"kind": trace.builder.string("after")})
+
+
+def cta_group(blocks: Layout | None) -> CtaGroup:
+    """The CTAs that compute a product together."""
+    count: Any = 1 if blocks is None else size(blocks, [0])
+    return CtaGroup(int(count))
+
+
+def leads(blocks: Layout | None) -> Any:
+    """Whether this block issues products: the first of a pair, and every one without."""
+    return cta_group(blocks) is CtaGroup.ONE or block_idx_in_cluster() % 2 == 0
+
+
+def leader(blocks: Layout | None) -> Any:
+    """The block of the cluster that issues the products of this one's pair; None: itself."""
+    if cta_group(blocks) is CtaGroup.ONE:
+        return None
+    rank = block_idx_in_cluster()
+    return rank - rank % 2
+
+
+def blocks_along(blocks: Layout, *modes: int) -> Any:
+    """A mask of the blocks that differ from this one along one of the modes, with the other CTA of the pair of each."""
+    found: Any = blocks.get_flat_coord(ints(block_idx_in_cluster()))
+    _, *here = tuple(found)
+    ctas = cta_group(blocks).value
+    masks = [make_layout_image_mask(blocks, (v, *here), mode) for v in range(ctas) for mode in modes]
+    mask = masks[0]
+    for more in masks[1:]:
+        mask = mask | more
+    return mask

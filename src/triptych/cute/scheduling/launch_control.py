@@ -10,16 +10,15 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from triptych.cute.arch.async_copies import fence_view_async_shared
+from triptych.cute.arch.launch_control import clc_response, issue_clc_query
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.pipeline.states import RunTimeInt
 from triptych.cute.scheduling.persistent import Number, PersistentTileSchedulerParams, Three, WorkTileInfo
-from triptych.cute.tracing.device import device_function, device_trace
+from triptych.cute.tracing.device import device_function
 from triptych.cute.tracing.errors import PointerError
-from triptych.kernel_ir.dialects.tile import CLC_QUERY, CLC_TRY_CANCEL
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Boolean, Int32
 
 RESPONSE_BYTES = 16
 
@@ -93,20 +92,17 @@ class ClcDynamicPersistentTileScheduler:
     @device_function
     def advance_to_next_work(self, mbarrier_addr: Pointer, **_: object) -> None:
         """Ask for another cluster; the answer completes 16 bytes on this mbarrier of every block."""
-        trace = device_trace()
         with elect_one():
-            trace.operation(CLC_TRY_CANCEL, (self._response.ir_value(), mbarrier_addr.ir_value()))
+            issue_clc_query(mbarrier_addr, self._response)
 
     @device_function
     def get_current_work(self, **_: object) -> WorkTileInfo:
         """The tile of the answer, which has come; the next one may be written after all threads have read it."""
-        trace = device_trace()
-        kinds = [trace.builder.type(name) for name in ("i1", "i32", "i32", "i32")]
-        given, *where = trace.operation(CLC_QUERY, (self._response.ir_value(),), kinds).results
+        *first, given = clc_response(self._response)
         fence_view_async_shared()
         self._executed.set(self._executed.get() + 1)
-        x, y, z = (Int32.of(value, trace.region) for value in where)
-        return WorkTileInfo(self._tile((x, y, z)), Boolean.of(given, trace.region))
+        x, y, z = first
+        return WorkTileInfo(self._tile((x, y, z)), given)
 
     @property
     def num_tiles_executed(self) -> Any:

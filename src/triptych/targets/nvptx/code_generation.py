@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 
 from triptych.ir.llvm.worker import Request, shared_pool
@@ -38,6 +39,7 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
     ptx = make_uniform(pending.result().assembly)
     assembler = assembler_for(ptx, architecture)
     check_strides(ptx, assembler)
-    assembled = assembler.assemble(ptx, architecture, AssemblerOptions(options.opt_level, options.line_info))
+    wanted = AssemblerOptions(options.opt_level, options.line_info, tuple(shlex.split(options.ptxas_options)))
+    assembled = assembler.assemble(ptx, architecture, wanted)
     resources = read_report(assembled.report)
     return with_views(lowered, architecture, asdict(options), Code(ptx, assembled.cubin, usages(kernels, resources)))

@@ -16,6 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from triptych.compat import activated
+from triptych.compat.later import Later
 from triptych.compat.public_names import HOMES, ROOT, TIERS, WITH_LIBRARIES, tier_of, tier_of_module, when
 from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
@@ -114,10 +115,10 @@ def _is_here(name: str) -> bool:
     if module in WITH_LIBRARIES and importlib.util.find_spec(module.rpartition(".")[2]) is None:
         return attribute in _listed(HOMES[module])
     try:
-        attrgetter(name.removeprefix(f"{ROOT}."))(importlib.import_module(ROOT))
+        found = attrgetter(name.removeprefix(f"{ROOT}."))(importlib.import_module(ROOT))
     except (AttributeError, ImportError):
         return False
-    return True
+    return not isinstance(found, Later)
 
 
 def _listed(module: str) -> list[str]:

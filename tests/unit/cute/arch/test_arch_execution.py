@@ -288,6 +288,7 @@ INTEGERS = ("int32", "uint32", "int64", "uint64")
         ("atomic_min", np.minimum, INTEGERS),
         ("atomic_fmax", np.maximum, ("float32",)),
         ("atomic_fmin", np.minimum, ("float32",)),
+        ("atomic_max_float32", np.maximum, ("float32",)),
         ("atomic_and", np.bitwise_and, INTEGERS),
         ("atomic_or", np.bitwise_or, INTEGERS),
         ("atomic_xor", np.bitwise_xor, INTEGERS),

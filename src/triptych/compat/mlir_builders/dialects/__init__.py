@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from triptych.compat.mlir_builders.dialects import cute, cute_nvgpu, llvm, math, nvvm, vector
+from triptych.compat.mlir_builders.dialects import builtin, cute, cute_nvgpu, llvm, math, nvvm, vector
 
-__all__ = ["cute", "cute_nvgpu", "llvm", "math", "nvvm", "vector"]
+__all__ = ["builtin", "cute", "cute_nvgpu", "llvm", "math", "nvvm", "vector"]
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ from triptych.cute.copies.tma_atoms import TmaAtom
 from triptych.cute.nvgpu.cpasync.copy_operations import (
     CopyBulkTensorTileG2SMulticastOp,
     CopyBulkTensorTileG2SOp,
-    TmaOperation,
+    TmaCopyOp,
 )
 from triptych.cute.nvgpu.cpasync.tensor_maps import make_atom_of_tiles
 from triptych.cute.tensors.tensor import Tensor
@@ -36,7 +36,7 @@ def atom_make_non_exec_tiled_tma_load(
     gmem_tensor: Tensor,
     smem_layout: AnyLayout,
     cta_v_map: Layout,
-    op: TmaOperation,
+    op: TmaCopyOp,
     *,
     num_multicast: int = 1,
     loc: object = None,

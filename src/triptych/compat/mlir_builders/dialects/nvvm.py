@@ -10,8 +10,9 @@ from enum import Enum, StrEnum
 from functools import reduce
 from typing import Any
 
+from triptych.compat.later import Later, builder_call
 from triptych.compat.mlir_builders.values import Value, raw, wrapped
-from triptych.cute.arch import atomics, execution, mbarriers
+from triptych.cute.arch import atomics, execution, mbarriers, warp
 from triptych.cute.arch.async_copies import ProxyKind, SharedSpace, fence_proxy
 from triptych.cute.arch.barriers import map_dsmem_ptr
 from triptych.cute.copies.dispatch import only_if
@@ -31,11 +32,14 @@ __all__ = [
     "CpAsyncBulkTensorGlobalToSharedClusterOp",
     "CpAsyncBulkTensorLoadMode",
     "FPRoundingMode",
+    "MBarrierSpaceKind",
+    "MBarrierTxnKind",
     "MemOrderKind",
     "MemScopeKind",
     "ProxyKind",
     "ReductionOp",
     "ReductionType",
+    "ReduxKind",
     "RoundingModeKind",
     "SharedSpace",
     "TMALoadMode",
@@ -49,11 +53,14 @@ __all__ = [
     "fmin",
     "mapa",
     "mbarrier_try_wait_parity_timelimit",
+    "mbarrier_txn",
     "mul_packed_f32x2",
+    "nanosleep",
     "read_ptx_sreg_clock",
     "read_ptx_sreg_clock64",
     "read_ptx_sreg_globaltimer",
     "red",
+    "redux_sync",
     "sub_packed_f32x2",
 ]
 
@@ -74,6 +81,7 @@ FPRoundingMode = RoundingModeKind
 class MemOrderKind(StrEnum):
     """How an operation is ordered with others of its thread."""
 
+    WEAK = "weak"
     RELAXED = "relaxed"
     ACQUIRE = "acquire"
     RELEASE = "release"
@@ -133,6 +141,36 @@ class ReductionType(StrEnum):
     F64 = "f64"
 
 
+class ReduxKind(StrEnum):
+    """How the lanes of a warp are combined."""
+
+    ADD = "add"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    MAX = "max"
+    MIN = "min"
+    UMAX = "umax"
+    UMIN = "umin"
+    FMAX = "fmax"
+    FMIN = "fmin"
+
+
+class MBarrierTxnKind(StrEnum):
+    """What a thread does to an mbarrier that counts bytes."""
+
+    ARRIVE = "arrive"
+    EXPECT_TX = "expect_tx"
+    ARRIVE_EXPECT_TX = "arrive.expect_tx"
+
+
+class MBarrierSpaceKind(StrEnum):
+    """Whose mbarrier it is."""
+
+    CTA = "cta"
+    CLUSTER = "cluster"
+
+
 class TMALoadMode(Enum):
     """Which elements of a tensor a box is."""
 
@@ -144,6 +182,23 @@ CpAsyncBulkTensorLoadMode = TMALoadMode
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_LATER = {
+    "`nvgpu.tcgen05`, `pipeline.PipelineUmmaAsync` and `utils.TmemAllocator`: descriptors made of bits are not read": (
+        "CTAGroupKind Tcgen05FenceKind Tcgen05LdStShape Tcgen05MMAKind Tcgen05WaitKind tcgen05_alloc tcgen05_commit "
+        "tcgen05_dealloc tcgen05_fence tcgen05_ld tcgen05_mma tcgen05_relinquish_alloc_permit tcgen05_st tcgen05_wait"
+    ),
+    "`if` around what the other threads do: a thread ends where the kernel does": "exit",
+}
+"""Names that programs import, by what to write where they are used."""
+
+
+def __getattr__(name: str) -> Later:
+    for instead, names in _LATER.items():
+        if name in names.split():
+            return builder_call(f"cutlass._mlir.dialects.nvvm.{name}", instead)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 
 def _without_type(arguments: Sequence[Any]) -> Sequence[Any]:
@@ -168,6 +223,27 @@ def _extreme(which: str, operands: Sequence[object], c: object, nan: bool) -> An
     values = [raw(value) for value in (*_without_type(operands), *([] if c is None else [c]))]
     operation = f"arith.{which}imumf" if nan else f"arith.{which}numf"
     return wrapped(reduce(lambda a, b: device_trace().value(operation, (a, b), type_text(a.type)), values))
+
+
+_UNSIGNED_KINDS = {ReduxKind.UMAX: "max", ReduxKind.UMIN: "min"}
+
+
+@device_function
+def redux_sync(
+    res: object = None,
+    val: object = None,
+    kind: ReduxKind = ReduxKind.ADD,
+    mask_and_clamp: object = None,
+    *,
+    abs: bool = False,
+    nan: bool = False,
+) -> Any:
+    """What the lanes of a mask have, combined; whole numbers have a sign but in UMAX and UMIN."""
+    value = _number(val)
+    if kind in _UNSIGNED_KINDS:
+        value = Uint32(value)
+    name = _UNSIGNED_KINDS.get(kind, str(kind))
+    return raw(warp.warp_redux_sync(value, name, _number(mask_and_clamp), abs=bool(abs), nan=bool(nan)))
 
 
 def _packed(name: str, operation: str) -> Callable[..., Any]:
@@ -280,6 +356,40 @@ def cp_async_mbarrier_arrive_shared(addr: object, *, noinc: bool = False) -> Non
             expected="noinc=True, and a barrier that counts the arrival",
         )
     mbarriers.cp_async_mbarrier_arrive_noinc(raw(addr))
+
+
+@device_function
+def mbarrier_txn(
+    addr: object,
+    txcount: object,
+    *,
+    kind: MBarrierTxnKind,
+    space: MBarrierSpaceKind = MBarrierSpaceKind.CTA,
+    order: MemOrderKind = MemOrderKind.RELEASE,
+) -> None:
+    """Arrive, or expect bytes, on an mbarrier of this block."""
+    if space is not MBarrierSpaceKind.CTA:
+        raise OperandTypeError(
+            "an mbarrier of another block is named by its rank",
+            span=place(),
+            found=f"mbarrier_txn(..., space={space.value!r})",
+            expected="MBarrierSpaceKind.CTA",
+            instead="cute.arch.mbarrier_arrive(mbar_ptr, peer_cta_rank_in_cluster)",
+        )
+    barrier, count = raw(addr), _number(txcount)
+    match kind:
+        case MBarrierTxnKind.ARRIVE:
+            mbarriers.mbarrier_arrive(barrier, arrive_count=count)
+        case MBarrierTxnKind.EXPECT_TX:
+            mbarriers.mbarrier_expect_tx(barrier, count)
+        case _:
+            mbarriers.mbarrier_arrive_and_expect_tx(barrier, count)
+
+
+@device_function
+def nanosleep(duration: object) -> None:
+    """Wait, about as many nanoseconds."""
+    execution.nanosleep(_number(duration))
 
 
 # clocks -----------------------------------------------------------------------------------------------------------

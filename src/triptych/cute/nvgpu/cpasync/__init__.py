@@ -11,6 +11,7 @@ from triptych.cute.nvgpu.cpasync.copy_operations import (
     CopyDsmemStoreOp,
     CopyG2SOp,
     CopyReduceBulkTensorTileS2GOp,
+    TmaCopyOp,
 )
 from triptych.cute.nvgpu.cpasync.tensor_maps import (
     CopyBulkTensorTileG2SMulticastNonExecTrait,
@@ -56,6 +57,7 @@ __all__ = [
     "LoadCacheMode",
     "ReductionKind",
     "ReductionOp",
+    "TmaCopyOp",
     "TmaInfo",
     "copy_tensormap",
     "cp_fence_tma_desc_release",

@@ -81,7 +81,7 @@ _REDUCED: dict[ReductionOp, tuple[type[Numeric], ...]] = {
 }
 
 
-class TmaOperation(CopyOperation):
+class TmaCopyOp(CopyOperation):
     """What all of them have in common: an atom of theirs has a tensor map."""
 
     __slots__ = ()
@@ -94,7 +94,7 @@ class TmaOperation(CopyOperation):
     def check_type(self, dtype: type[Numeric]) -> None:
         """Refuse elements that the copy cannot compute with."""
 
-    def _to_ir(self) -> TmaOperation:
+    def _to_ir(self) -> TmaCopyOp:
         """What builder calls take for it (`cutlass._mlir.dialects.cute_nvgpu`): itself."""
         return self
 
@@ -109,7 +109,7 @@ class TmaOperation(CopyOperation):
 
 
 @dataclass(frozen=True, slots=True)
-class CopyBulkTensorTileG2SOp(TmaOperation):
+class CopyBulkTensorTileG2SOp(TmaCopyOp):
     """Tiles from global into shared memory; done when an mbarrier has counted their bytes."""
 
     cta_group: CtaGroup = CtaGroup.ONE
@@ -121,7 +121,7 @@ class CopyBulkTensorTileG2SOp(TmaOperation):
 
 
 @dataclass(frozen=True, slots=True)
-class CopyBulkTensorTileG2SMulticastOp(TmaOperation):
+class CopyBulkTensorTileG2SMulticastOp(TmaCopyOp):
     """The same into several blocks of a cluster, each of which loads a part for all."""
 
     cta_group: CtaGroup = CtaGroup.ONE
@@ -138,7 +138,7 @@ class CopyBulkTensorTileG2SMulticastOp(TmaOperation):
 
 
 @dataclass(frozen=True, slots=True)
-class CopyBulkTensorTileS2GOp(TmaOperation):
+class CopyBulkTensorTileS2GOp(TmaCopyOp):
     """Tiles from shared into global memory; done when their bulk group has been waited for."""
 
     def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
@@ -148,7 +148,7 @@ class CopyBulkTensorTileS2GOp(TmaOperation):
 
 
 @dataclass(frozen=True, slots=True)
-class CopyReduceBulkTensorTileS2GOp(TmaOperation):
+class CopyReduceBulkTensorTileS2GOp(TmaCopyOp):
     """Tiles of shared memory joined with what is in global memory, element by element, each at once."""
 
     reduction_kind: ReductionOp = ReductionOp.ADD
@@ -202,13 +202,13 @@ def _is_pair(group: object) -> bool:
     return getattr(group, "name", None) == CtaGroup.TWO.name
 
 
-def _tma_atom(operation: TmaOperation, atom: CopyAtom) -> TmaAtom:
+def _tma_atom(operation: TmaCopyOp, atom: CopyAtom) -> TmaAtom:
     if not isinstance(atom, TmaAtom):
         raise _no_map(operation)
     return atom
 
 
-def _no_map(operation: TmaOperation) -> CopyInstructionError:
+def _no_map(operation: TmaCopyOp) -> CopyInstructionError:
     name = type(operation).__name__
     return CopyInstructionError(
         f"{name} needs a tensor map",

@@ -18,7 +18,7 @@ from triptych.cute.copies.tma_atoms import (
 from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.nvgpu.cpasync.copy_operations import TmaOperation
+from triptych.cute.nvgpu.cpasync.copy_operations import TmaCopyOp
 from triptych.cute.tensors.layout_queries import make_layout_image_mask
 from triptych.cute.tensors.program_integers import Coord
 from triptych.cute.tensors.tensor import Tensor
@@ -72,7 +72,7 @@ class TmaInfo:
 
 
 def make_tiled_tma_atom(
-    op: TmaOperation,
+    op: TmaCopyOp,
     gmem_tensor: Tensor,
     smem_layout: AnyLayout,
     cta_tiler: Tile,
@@ -98,7 +98,7 @@ def make_tiled_tma_atom(
 
 
 def make_atom_of_tiles(
-    op: TmaOperation,
+    op: TmaCopyOp,
     gmem_tensor: Tensor,
     smem_layout: AnyLayout,
     tile: Layout,
@@ -106,7 +106,7 @@ def make_atom_of_tiles(
     internal_type: type[Numeric] | None = None,
 ) -> tuple[TmaAtom, Tensor]:
     """The copy of tiles whose coordinates in a tensor a layout gives, and the tensor of all coordinates."""
-    if not isinstance(op, TmaOperation):
+    if not isinstance(op, TmaCopyOp):
         raise CopyInstructionError(
             "this is no TMA copy",
             span=place(),
@@ -162,7 +162,7 @@ class CopyReduceBulkTensorTileS2GNonExecTrait(_TensorMapTrait):
 
 
 def make_tiled_tma_atom_A(
-    op: TmaOperation,
+    op: TmaCopyOp,
     gmem_tensor: Tensor,
     smem_layout: AnyLayout,
     mma_tiler_mnk: Tile,
@@ -179,7 +179,7 @@ def make_tiled_tma_atom_A(
 
 
 def make_tiled_tma_atom_B(
-    op: TmaOperation,
+    op: TmaCopyOp,
     gmem_tensor: Tensor,
     smem_layout: AnyLayout,
     mma_tiler_mnk: Tile,
@@ -202,7 +202,7 @@ def _along(cluster: IntTuple | None, mode: int) -> int:
 
 
 def _of_operand(
-    op: TmaOperation, tensor: Tensor, smem_layout: AnyLayout, shares: int, internal_type: type[Numeric] | None
+    op: TmaCopyOp, tensor: Tensor, smem_layout: AnyLayout, shares: int, internal_type: type[Numeric] | None
 ) -> TmaInfo:
     """By the tile (rows, k) that a layout of whole instructions makes together."""
     tile = on_outer(smem_layout, lambda plain: from_modes((_both(plain[0][0], plain[1]), _both(plain[0][1], plain[2]))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from triptych.cute.nvgpu.cta_groups import CtaGroup
+from triptych.cute.nvgpu.cta_groups import CtaGroup, commit
 from triptych.cute.nvgpu.shared_operands import SmemLayoutAtomKind, make_smem_layout_atom
 from triptych.cute.nvgpu.tcgen05.copy_operations import (
     Ld16x32bx2Op,
@@ -23,8 +23,10 @@ from triptych.cute.nvgpu.tcgen05.copy_operations import (
     St32x32bOp,
     TmemLoadRedOp,
     Unpack,
+    get_tmem_copy_properties,
     make_tmem_copy,
 )
+from triptych.cute.nvgpu.tcgen05.mma_operations import ByteFloatsOfOneTypeOp as MmaFP8Op
 from triptych.cute.nvgpu.tcgen05.mma_operations import (
     Field,
     MmaF8F6F4Op,
@@ -38,6 +40,7 @@ from triptych.cute.nvgpu.tcgen05.mma_operations import (
     SM103MmaMXF4NVF4Op,
     SM103MmaMXF4Op,
 )
+from triptych.cute.nvgpu.tcgen05.mma_operations import ScaledByteFloatsOfOneTypeOp as MmaMXF8Op
 from triptych.cute.nvgpu.tcgen05.mma_operations import UmmaOp as MmaOp
 from triptych.cute.nvgpu.tcgen05.scale_copies import Cp4x32x128bOp, get_s2t_smem_desc_tensor, make_s2t_copy
 from triptych.cute.nvgpu.tcgen05.smem_descriptors import make_umma_smem_desc, tile_to_mma_shape
@@ -57,10 +60,12 @@ __all__ = [
     "LdRed32x32bOp",
     "MmaF8F6F4Op",
     "MmaF16BF16Op",
+    "MmaFP8Op",
     "MmaI8Op",
     "MmaMXF4NVF4Op",
     "MmaMXF4Op",
     "MmaMXF8F6F4Op",
+    "MmaMXF8Op",
     "MmaOp",
     "MmaTF32Op",
     "OperandMajorMode",
@@ -77,8 +82,10 @@ __all__ = [
     "St32x32bOp",
     "TmemLoadRedOp",
     "Unpack",
+    "commit",
     "find_tmem_tensor_col_offset",
     "get_s2t_smem_desc_tensor",
+    "get_tmem_copy_properties",
     "make_s2t_copy",
     "make_smem_layout_atom",
     "make_tmem_copy",

@@ -117,6 +117,19 @@ class TmemCopyOp(CopyOperation):
         (_load if self.loads else _store)(self, atom, src, dst, index)
 
 
+def get_tmem_copy_properties(atom: CopyAtom) -> tuple[int, int, int, Pack | Unpack]:
+    """Of a copy of tensor memory: lanes, bits of a lane, how often both are repeated, and how registers are packed."""
+    if not isinstance(atom.op, TmemCopyOp):
+        raise CopyInstructionError(
+            "only copies of tensor memory have these properties",
+            span=place(),
+            found=str(atom.op),
+            expected="an atom of a `tcgen05.Ld…` or `tcgen05.St…` operation",
+        )
+    lanes, bits = atom.op.shape.removesuffix("bx2").removesuffix("b").split("x")
+    return int(lanes), int(bits), atom.op.repeat.value, atom.op.pack
+
+
 class TmemLoadOp(TmemCopyOp):
     """A load of tensor memory into registers."""
 

@@ -258,6 +258,25 @@ class MmaF8F6F4Op(UmmaOp):
         super().__init__(a_dtype, b_dtype, acc_dtype, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
 
 
+class ByteFloatsOfOneTypeOp(MmaF8F6F4Op):
+    """The same by an older name, with one type of both operands."""
+
+    __slots__ = ()
+
+    @eager
+    def __init__(
+        self,
+        ab_dtype: type[Numeric],
+        acc_dtype: type[Numeric],
+        instruction_shape: Shape3,
+        cta_group: CtaGroup,
+        a_src: OperandSource,
+        a_major_mode: OperandMajorMode,
+        b_major_mode: OperandMajorMode,
+    ) -> None:
+        super().__init__(ab_dtype, ab_dtype, acc_dtype, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ScaledUmmaOp(UmmaOp):
     """A product whose operands have a scale for each 16 or 32 elements along K, in tensor memory."""
@@ -311,6 +330,24 @@ class MmaMXF8F6F4Op(ScaledUmmaOp):
         b_major_mode: OperandMajorMode,
     ) -> None:
         super().__init__(a_dtype, b_dtype, Float32, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+
+
+class ScaledByteFloatsOfOneTypeOp(MmaMXF8F6F4Op):
+    """The same by an older name, with one type of both operands."""
+
+    __slots__ = ()
+
+    @eager
+    def __init__(
+        self,
+        ab_dtype: type[Numeric],
+        instruction_shape: Shape3,
+        cta_group: CtaGroup,
+        a_src: OperandSource,
+        a_major_mode: OperandMajorMode,
+        b_major_mode: OperandMajorMode,
+    ) -> None:
+        super().__init__(ab_dtype, ab_dtype, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
 
 
 class MmaMXF4Op(ScaledUmmaOp):

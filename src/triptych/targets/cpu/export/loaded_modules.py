@@ -277,8 +277,11 @@ def _own_strides(parameter: CParameter, view: TensorView) -> list[int] | None:
 
 # Functions of TVM FFI take what compiled code receives. A call from Python says what the function was compiled for.
 
+Pattern = int | dict[str, str] | list["Pattern"]
+"""`ArgumentSpec.pattern`, read again."""
 
-def _made_by(function: Callable[..., Any], name: str, patterns: list[Any]) -> Callable[..., Any]:
+
+def _made_by(function: Callable[..., Any], name: str, patterns: list[Pattern]) -> Callable[..., Any]:
     """The function, called as the compiled one: with None where that was compiled for it, with tuples and objects."""
     needed = 1 + max((i for i, pattern in enumerate(patterns) if _receives(pattern)), default=-1)
 
@@ -300,11 +303,11 @@ def _made_by(function: Callable[..., Any], name: str, patterns: list[Any]) -> Ca
     return call
 
 
-def _receives(pattern: Any) -> bool:
+def _receives(pattern: Pattern) -> bool:
     return any(map(_receives, pattern)) if isinstance(pattern, list) else pattern == 1
 
 
-def _received(pattern: Any, value: Any) -> Iterator[Any]:
+def _received(pattern: Pattern, value: object) -> Iterator[Any]:
     """What compiled code receives of an argument of that `ArgumentSpec.pattern`."""
     if isinstance(pattern, list):
         parts = argument_parts(value)

@@ -31,6 +31,8 @@ class AssemblerOptions:
 
     opt_level: int = 3
     line_info: bool = False
+    more: tuple[str, ...] = ()
+    """Words of the user's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ class NvJitLink:
         library = _library()
         words = [f"-arch={architecture.name}", f"-Xptxas=-O{options.opt_level}", "-verbose", "-Xptxas=-v"]
         words += ["-lineinfo"] if options.line_info else []
+        words += [f"-Xptxas={word}" for word in options.more]
         handle = library.create(len(words), words)
         try:
             text = ptx.encode()

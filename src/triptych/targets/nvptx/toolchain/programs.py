@@ -39,7 +39,7 @@ class Ptxas:
             source, output = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
             source.write_text(ptx, encoding="utf-8")
             words = [f"-arch={architecture.name}", f"-O{options.opt_level}", "-v", "-o", str(output)]
-            words += ["-lineinfo"] if options.line_info else []
+            words += [*(["-lineinfo"] if options.line_info else []), *options.more]
             try:
                 done = _run([*words, str(source)])
             except subprocess.TimeoutExpired:

@@ -11,7 +11,9 @@ import pytest
 import triptych as tt
 from tests.unit.cute.launched import run
 from triptych import cute
-from triptych.compat.mlir_builders.dialects import llvm
+from triptych.compat import activated
+from triptych.compat.errors import NotHereYetError
+from triptych.compat.mlir_builders.dialects import builtin, llvm
 from triptych.compat.mlir_builders.dialects import nvvm as dialect
 from triptych.cutlass_dsl import T
 from triptych.metastage.trace.errors import OperandTypeError
@@ -237,3 +239,78 @@ def test_counting_round_is_an_instruction(kind: Any, instruction: str) -> None:
     pointer = cute.runtime.make_ptr(tt.Int32, 64, cute.AddressSpace.gmem)
     ptx = cute.compile(host, pointer, target="nvptx:sm_90").__ptx__
     assert f".{instruction}.u32" in ptx
+
+
+@tt.kernel
+def combined(x: cute.Pointer, out: cute.Pointer) -> None:
+    t, _, _ = cute.arch.thread_idx()
+    value, mask, kinds = (x + t).load().ir_value(), tt.Int32(0xFF).ir_value(), nvvm.ReduxKind
+    if t < 8:
+        found = (
+            nvvm.redux_sync(res=T.i32(), val=value, kind=kinds.MAX, mask_and_clamp=mask, loc=None, ip=None),
+            nvvm.redux_sync(T.i32(), value, kinds.UMAX, mask),
+            nvvm.redux_sync(val=value, kind=kinds.ADD, mask_and_clamp=mask),
+        )
+        for i, combination in enumerate(found):
+            (out + t * 3 + i).store(tt.Int32(combination))
+
+
+def test_lanes_of_a_warp_are_combined() -> None:
+    x = np.random.default_rng(3).integers(-99, 99, THREADS).astype(np.int32)
+    out = np.zeros((8, 3), np.int32)
+    run(combined, [x, out])
+    assert (out == [x[:8].max(), x[:8].view(np.uint32).max().view(np.int32), x[:8].sum()]).all()
+
+
+@tt.kernel
+def phases(out: cute.Pointer) -> None:
+    t, _, _ = cute.arch.thread_idx()
+    bars = cute.arch.alloc_smem(tt.Int64, 1)
+    kinds = nvvm.MBarrierTxnKind
+    if t == 0:
+        cute.arch.mbarrier_init(bars, THREADS)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    (out + t).store(t)
+    nothing, one = tt.Int32(0).ir_value(), tt.Int32(1).ir_value()
+    nvvm.nanosleep(tt.Int32(20).ir_value())
+    if t == 0:
+        nvvm.mbarrier_txn(bars.to_llvm_ptr(), nothing, kind=kinds.EXPECT_TX, order=nvvm.MemOrderKind.RELAXED)
+        nvvm.mbarrier_txn(bars.to_llvm_ptr(), nothing, kind=kinds.ARRIVE_EXPECT_TX, space=nvvm.MBarrierSpaceKind.CTA)
+    else:
+        nvvm.mbarrier_txn(bars.to_llvm_ptr(), one, kind=kinds.ARRIVE)
+    cute.arch.mbarrier_wait(bars, 0)
+    (out + THREADS + t).store((out + THREADS - 1 - t).load())
+
+
+def test_an_mbarrier_by_builder_calls() -> None:
+    out = np.zeros((2, THREADS), np.int32)
+    run(phases, [out])
+    assert (out[1] == out[0, ::-1]).all()
+    assert out[0].tolist() == list(range(THREADS))
+
+
+@tt.kernel
+def arrives_elsewhere() -> None:
+    bars = cute.arch.alloc_smem(tt.Int64, 1)
+    space = nvvm.MBarrierSpaceKind.CLUSTER
+    nvvm.mbarrier_txn(bars.llvm_ptr, tt.Int32(1).ir_value(), kind=nvvm.MBarrierTxnKind.ARRIVE, space=space)
+
+
+def test_an_mbarrier_of_another_block_has_its_rank() -> None:
+    with pytest.raises(OperandTypeError, match="named by its rank"):
+        run(arrives_elsewhere, [])
+
+
+def test_names_that_only_have_to_be_imported() -> None:
+    """Programs put enumerations into tables when they are imported; whoever calls a builder is told."""
+    groups = {1: nvvm.CTAGroupKind.CTA_1, 2: nvvm.CTAGroupKind.CTA_2}
+    assert "CTAGroupKind.CTA_1, which is not here" in repr(groups[1])
+    for call in (nvvm.tcgen05_mma, nvvm.exit, builtin.unrealized_conversion_cast):
+        with pytest.raises(NotHereYetError, match="is not here: a builder call") as caught:
+            call(1, 2)
+        assert caught.value.instead
+    with pytest.raises(AttributeError):
+        _ = nvvm.tcgen05_multiply
+    with activated():
+        assert __import__("cutlass._mlir.dialects", fromlist=["builtin"]).builtin is builtin

@@ -182,3 +182,11 @@ def test_code_that_counts_registers_goes_to_the_assembler_that_honours_it(monkey
         monkeypatch.setattr(programs, "_version", lambda version=version: version)
         assert assembling.assembler_for(plain, ARCHITECTURES["sm_90a"]) is usual
         assert assembling.assembler_for(counting, ARCHITECTURES["sm_90a"]) is chosen
+
+
+@each_assembler
+def test_words_of_the_user_reach_the_assembler(assembler: Assembler) -> None:
+    with override(assembler=assembler.name):
+        tt.compile[cute.PtxasOptions("--maxrregcount=24 --warn-on-spills")](double, vector(), target="nvptx:sm_80")
+        with pytest.raises(AssemblerError, match="no-such-word"):
+            tt.compile[cute.PtxasOptions("--no-such-word")](double, vector(), target="nvptx:sm_80")
