@@ -172,7 +172,7 @@ def dotted_name(file: Path, folder: Path) -> tuple[Path, str]:
 def _of_language(error: BaseException | None) -> BaseException | None:
     """The failure among an error's causes that the language has raised, or that is about it."""
     while error is not None:
-        if getattr(error, "code", "") or "cutlass" in str(getattr(error, "name", "") or ""):
+        if getattr(error, "code", "") or str(getattr(error, "name", "")).partition(".")[0] in _LANGUAGE:
             return error
         error = error.__cause__ or error.__context__
     return None
@@ -207,6 +207,8 @@ def _import_in_child(file: Path, folder: Path, writing: int) -> None:
     cause = ""
     try:
         root, name = dotted_name(file, folder)
+        for ours in [each for each in sys.modules if each.partition(".")[0] == "benchmarks"]:
+            del sys.modules[ours]  # a checkout may have a package of that name, too
         sys.path[:0] = [str(root), str(file.parent)] if root != file.parent else [str(root)]
         sys.path.append(str(folder))  # benchmarks and scripts import the package that they lie beside
         sys.meta_path.insert(0, Tolerant(folder))
