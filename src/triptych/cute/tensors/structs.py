@@ -69,19 +69,19 @@ class AlignedKind:
         return self.kind.at(pointer)
 
 
-class ScalarMember:
-    """One number of a struct. `s.member = x` stores, `s.member.load()` reads."""
+class ScalarMember(Pointer):
+    """One number of a struct, and the pointer to it. `s.member = x` stores, `s.member.load()` reads."""
 
-    __slots__ = ("ptr",)
+    __slots__ = ()
 
     def __init__(self, ptr: Pointer) -> None:
-        self.ptr = ptr
+        for name in Pointer.__slots__:
+            setattr(self, name, getattr(ptr, name))
 
-    def load(self) -> Any:
-        return Tensor(self.ptr, Layout(1, 1))[0]
-
-    def store(self, value: object) -> None:
-        Tensor(self.ptr, Layout(1, 1))[0] = value
+    @property
+    def ptr(self) -> Pointer:
+        """The pointer, as members of several numbers give theirs."""
+        return self
 
 
 class RangeMember:

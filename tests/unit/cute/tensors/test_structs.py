@@ -152,3 +152,22 @@ def test_unknown_or_whole_member_is_refused() -> None:
         run(reads, [out])
     with pytest.raises(ElementTypeError, match="`a` is not a number"):
         run(writes, [out])
+
+
+def test_scalar_members_are_pointers() -> None:
+    """What takes a pointer takes the member itself, and tensors are made of it."""
+
+    @tt.kernel
+    def counts(out: cute.Pointer) -> None:
+        storage = cute.SmemAllocator().allocate(Storage)
+        x, _, _ = cute.arch.thread_idx()
+        if x == 0:
+            storage.y = 5
+        cute.arch.sync_threads()
+        cute.arch.atomic_add(storage.y, x)
+        cute.arch.sync_threads()
+        cute.make_tensor(out, cute.make_layout(32))[x] = cute.make_tensor(storage.y, cute.make_layout(1))[0]
+
+    out = np.zeros(32, np.int32)
+    run(counts, [out])
+    assert list(out) == [5 + sum(range(32))] * 32
