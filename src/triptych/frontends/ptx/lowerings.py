@@ -145,6 +145,7 @@ _FAMILIES: dict[str, tuple[Family, ...]] = {
     **dict.fromkeys(("bar", "barrier"), (warps.barrier, barrier)),
     "nanosleep": (warps.sleep,),
     "griddepcontrol": (warps.dependent_grids,),
+    "tcgen05": (warps.tensor_memory_order,),
 }
 
 

@@ -9,6 +9,7 @@ from triptych.frontends.ptx.statements import Instruction, listed
 from triptych.ir.handles import Attribute, Value
 from triptych.ir.types import type_text
 from triptych.kernel_ir.dialects import simt
+from triptych.kernel_ir.dialects.tile import TMEM_FENCE, TMEM_WAIT
 
 _KINDS = ("idx", "up", "down", "bfly")
 _VOTES = ("any", "all", "uni", "ballot")
@@ -149,3 +150,19 @@ def dependent_grids(instruction: Instruction) -> Lowering | None:
     }
     name = names.get(instruction.marks)
     return None if name is None else Lowering((), (), lambda code: code.effect(name), effect=True)
+
+
+_TENSOR_MEMORY = {
+    ("fence::before_thread_sync",): (TMEM_FENCE, "before"),
+    ("fence::after_thread_sync",): (TMEM_FENCE, "after"),
+    ("wait::ld", "sync", "aligned"): (TMEM_WAIT, "load"),
+    ("wait::st", "sync", "aligned"): (TMEM_WAIT, "store"),
+}
+
+
+def tensor_memory_order(instruction: Instruction) -> Lowering | None:
+    """`tcgen05.fence` and `tcgen05.wait`."""
+    if instruction.marks not in _TENSOR_MEMORY:
+        return None
+    name, kind = _TENSOR_MEMORY[instruction.marks]
+    return Lowering((), (), lambda code: code.effect(name, (), {"kind": code.trace.builder.string(kind)}), effect=True)

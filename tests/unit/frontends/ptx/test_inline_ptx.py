@@ -94,6 +94,8 @@ TEXTS = [
     "bar.warp.sync -1; mov.u32 $0, 1;",
     "barrier.sync.aligned 2, 64; mov.u32 $0, 1;",
     "griddepcontrol.wait; griddepcontrol.launch_dependents; mov.u32 $0, 1;",
+    *(f"tcgen05.{form}; mov.u32 $0, 1;" for form in ("fence::before_thread_sync", "fence::after_thread_sync",
+      "wait::ld.sync.aligned", "wait::st.sync.aligned")),
 ]  # fmt: skip
 
 
@@ -101,7 +103,7 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_text_does_what_the_gpu_does(text: str) -> None:
     here = run(text)
-    with numpy_gpu("sm_90"):
+    with numpy_gpu("sm_100a" if "tcgen05" in text else "sm_90"):
         there = run(text)
     for found, expected in zip(here, there, strict=True):
         np.testing.assert_array_equal(found, expected)
