@@ -20,9 +20,11 @@ from triptych.ir import bindings
 from triptych.ir.builder import builder_before
 from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
+from triptych.kernel_ir.analysis.live_values import live_values
 from triptych.kernel_ir.dialects.kernel_operations import (
     blocks_around,
     body,
+    defining_op,
     enclosing,
     is_described,
     operations,
@@ -43,8 +45,14 @@ def place_divisor_checks(module: Module, *, deferred: bool = False) -> None:
         found = operations_named(kernel, DIVISOR, _WAITING)
         loops = [operation for operation in found if operation.name == _WAITING]
         unsure = False
+        live: set[Value] | None = None
         for divisor in [operation for operation in found if operation.name == DIVISOR]:
-            if _is_used_for_certain(divisor):
+            carried, used = _uses(divisor)
+            if carried and not used:
+                live = live_values(kernel) if live is None else live
+            if live is not None and divisor.results[0] not in live:
+                _divide_by_one(divisor)
+            elif carried or used:
                 _check_here(divisor)
             else:
                 unsure = True
@@ -59,9 +67,12 @@ def _computes(operation: Operation) -> bool:
     return not len(operation.regions) and is_described(operation) and traits(operation).is_pure()
 
 
-def _is_used_for_certain(divisor: Operation) -> bool:
-    """Whether something in the same block uses the quotient, and nothing but the divisor itself chooses before."""
+def _uses(divisor: Operation) -> tuple[bool, bool]:
+    """Whether a loop or a variable carries the quotient on, and whether something in the same block surely uses it,
+    where nothing but the divisor itself chooses before.
+    """
     block, pending, seen = divisor.block, [divisor.results[0]], set()
+    carried = False
     while pending:
         for use in pending.pop().uses:
             user = use.owner.operation
@@ -72,9 +83,25 @@ def _is_used_for_certain(divisor: Operation) -> bool:
                 if user.name != "arith.select" or use.operand_number == 0:
                     seen.add(user)
                     pending += user.results
-            elif user.name not in _ENDS or enclosing(user).name != "scf.if":
-                return True
-    return False
+            elif user.name == "llvm.store" and _is_variable(user.operands[1]):
+                carried = True
+            elif user.name not in _ENDS:
+                return carried, True
+            elif enclosing(user).name != "scf.if":
+                carried = True
+    return carried, False
+
+
+def _is_variable(address: Value) -> bool:
+    made_by = defining_op(address)
+    return made_by is not None and made_by.name == "llvm.alloca"
+
+
+def _divide_by_one(divisor: Operation) -> None:
+    """Nobody sees the quotient."""
+    one = builder_before(divisor).constant(1, divisor.operands[0].type)
+    divisor.results[0].replace_all_uses_with(one)
+    divisor.erase()
 
 
 def _check_here(divisor: Operation) -> None:
