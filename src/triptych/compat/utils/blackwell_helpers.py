@@ -33,14 +33,14 @@ from triptych.cute.nvgpu.tcgen05.mma_operations import (
     OperandSource,
     UmmaOp,
 )
-from triptych.cute.nvgpu.tcgen05.smem_descriptors import tile_to_mma_shape
+from triptych.cute.nvgpu.tcgen05.smem_descriptors import by_instructions, tile_to_mma_shape
 from triptych.cute.nvgpu.universal import CopyUniversalOp
 from triptych.cute.nvgpu.warp import StMatrix8x8x16bOp
 from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
 from triptych.kernel_ir.dialects.smem_operands import WIDE_PIECES, row_bytes
 from triptych.kernel_ir.dialects.tensor_memory import LANES, MOST_REGISTERS, elements_per_word
 from triptych.kernel_ir.dialects.umma import DEPTH_BITS
-from triptych.layout import ComposedLayout, Layout, right_inverse, size, tile_to_shape, tiled_divide
+from triptych.layout import ComposedLayout, Layout, right_inverse, size, tile_to_shape
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Float4E2M1FN, Float8E8M0FNU, Float32, Numeric, TFloat32
@@ -265,7 +265,7 @@ def _staged(
 ) -> ComposedLayout:
     (row, column), rows, columns = shape
     whole = make_smem_layout(major, (row * rows, column * columns), dtype, stages)
-    return tiled_divide(whole, (row, column))
+    return by_instructions(whole, (row, column))
 
 
 # epilogues ----------------------------------------------------------------------------------------------------------

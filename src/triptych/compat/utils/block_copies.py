@@ -8,6 +8,7 @@ from typing import Any
 from triptych.cute.arch.indices import block_idx_in_cluster
 from triptych.cute.copies.atoms import CopyAtom
 from triptych.cute.copies.dispatch import copy
+from triptych.cute.copies.tma_atoms import require_tma_atom
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.nvgpu.cpasync.tensor_maps import tma_partition
@@ -31,12 +32,15 @@ def block_copy(
 ) -> None:
     """Copy one tile, the first mode of both tensors.
 
-    `tma_multicast` says of a load which blocks share it: those of the `cluster_shape` (M, N) whose coordinate
-    `multicast_dim`, "M" or "N", is the same. Each loads a part, for all of them.
+    `tma_multicast` says of a load which blocks want the same tile: those of the `cluster_shape` (M, N) whose coordinate
+    `multicast_dim`, "M" or "N", is the same. By an atom that is made for so many each loads a part, for all of them;
+    by one that is not, each loads all for itself.
     """
     is_load = dst.memspace is AddressSpace.smem
     shared, outside = (dst, src) if is_load else (src, dst)
     mine, count, mask = (Int32(0), 1, None) if tma_multicast is None else _sharing(tma_multicast)
+    if require_tma_atom(atom).boxes.shares == 1:
+        count, mask = 1, None
     near, far = tma_partition(atom, mine if count > 1 else 0, make_layout(count), shared, outside)
     source, target = (far, near) if is_load else (near, far)
     copy(atom, source, target, tma_bar_ptr=tma_bar_ptr, mcast_mask=mask, cache_policy=cache_policy)

@@ -216,6 +216,16 @@ def partition_for_tma(
     except BoxError as error:
         raise _refused(error) from None
     total: Any = cosize(blocks)
+    if total != atom.boxes.shares:
+        raise CopyInstructionError(
+            "the atom is made for another number of blocks that share a box",
+            span=place(),
+            found=f"the blocks {blocks}, and an atom for {atom.boxes.shares}",
+            expected="as many blocks as `num_multicast` says where the atom is made",
+            instead=f"`num_multicast={total}` with a multicast operation"
+            if total > 1
+            else "the layout of the blocks that share the box, and the coordinate of this one",
+        )
     at_block: Any = crd2idx(ints(block), blocks)
     first: Any = at_block * (atom.boxes.values // total)
     return _cut(shared, order, first), _cut(coordinates, order, first)

@@ -14,7 +14,9 @@ from triptych.cute.tracing.eager import eager
 from triptych.cute.tracing.errors import SharedOperandError
 from triptych.ir.handles import Value
 from triptych.kernel_ir.dialects.smem_operands import K_MAJOR, byte_swizzle, smem_operand
-from triptych.layout import AnyLayout, ComposedLayout, Layout, rank, tile_to_shape, tiled_divide
+from triptych.layout import AnyLayout, ComposedLayout, Layout, coalesce, rank, tile_to_shape, tiled_divide
+from triptych.layout.composed import L, on_outer
+from triptych.layout.layout import from_modes, modes
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Int32, Uint8
 
@@ -104,4 +106,13 @@ def tile_to_mma_shape(
     """The layout ((m, k), m tiles, k tiles, further modes) of a shape, tiled with an atom (m, k)."""
     (row, column), rows, columns, *further = mma_tile_shape
     whole = tile_to_shape(atom, (row * rows, column * columns, *further), order)
-    return tiled_divide(whole, (row, column))
+    return by_instructions(whole, (row, column))
+
+
+def by_instructions(whole: L, instruction: tuple[int, int]) -> L:
+    """The layout ((m, k), m tiles, k tiles, further modes) of (m, k, further modes), for instructions of (m, k).
+
+    Further modes are one number each, of which an atom has none: programs compute with the stride of a stage.
+    """
+    divided = tiled_divide(whole, instruction)
+    return on_outer(divided, lambda plain: from_modes((*modes(plain)[:3], *map(coalesce, modes(plain)[3:]))))
