@@ -38,6 +38,7 @@ _GUARD = re.compile(r"@(!?)(%?[\w$]+)\s+(.*)", re.DOTALL)
 _BRACED = re.compile(r"((?:^|[;:}])\s*)\{((?:[^{}]|\{[^{};]*\})*[;:]\s*)\}")
 """Statements in braces, of which none are in braces again."""
 _INNER = re.compile(r"\.reg\s+\.\w+\s+([^;]*);")
+_VECTOR = re.compile(r"\.reg\s+\.v([24])\s+\.(\w+)\s+([^;]*);")
 _INNER_LABEL = re.compile(r"(?:^|;)\s*([\w$]+)\s*:(?!:)")
 _LABEL = re.compile(r"[\w$]+")
 
@@ -135,13 +136,26 @@ def _with_own_names(body: str) -> str:
     number = 0
     while found := _BRACED.search(body):
         number += 1
-        inner = found[2]
+        inner = _without_vectors(found[2])
         names = {name for each in _INNER.findall(inner) for name in split(each) if "<" not in name}
         names |= set(_INNER_LABEL.findall(inner))
         for name in names:
             inner = re.sub(rf"(?<![\w$%.]){re.escape(name)}(?![\w$:]*::)(?![\w$])", f"{name}$${number}", inner)
         body = body[: found.start()] + found[1] + inner + body[found.end() :]
     return body
+
+
+def _without_vectors(text: str) -> str:
+    """The elements of a vector `v`, which are `v.x` and so on, as registers of their own; `v` as the list of them."""
+    for found in list(_VECTOR.finditer(text)):
+        elements, declared = "xyzw"[: int(found[1])], []
+        for name in split(found[3]):
+            parts = [f"{name}_{element}" for element in elements]
+            text = re.sub(rf"(?<![\w$%.]){re.escape(name)}\.(?=[{elements}]\b)", f"{name}_", text)
+            text = re.sub(rf"(?<![\w$%.]){re.escape(name)}(?![\w$.])(?=[^;]*;)", f"{{{', '.join(parts)}}}", text)
+            declared += parts
+        text = _VECTOR.sub(f".reg .{found[2]} {', '.join(declared)};", text, count=1)
+    return text
 
 
 def _closing(text: str, start: int) -> int:

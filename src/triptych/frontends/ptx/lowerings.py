@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from triptych.cute.memory.shared_window import RANK_BIT, cluster_pointer
@@ -37,16 +38,22 @@ def _mapped(code: Code, place: Value, rank: Value) -> Value:
 
 
 def asynchronous_store(instruction: Instruction) -> Lowering | None:
-    """`st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [address], value, [barrier]`."""
+    """`st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [address], value, [barrier]`, or `.v4.f32` of four."""
     marks = tuple(mark for mark in instruction.marks if mark != "weak")
-    if len(marks) != 4 or marks[0] != "async" or marks[1:3] != _STORE or marks[3] not in _STORED:
+    count = {"v2": 2, "v4": 4}.get(marks[3], 1) if len(marks) == 5 else 1
+    if len(marks) != 4 + (count > 1) or marks[0] != "async" or marks[1:3] != _STORE or marks[-1] not in _STORED:
         return None
-    return Lowering((), (ADDRESS, marks[3], ADDRESS), _stored, effect=True)
+    stored = partial(_stored, size=WIDTHS[marks[-1]] // 8)
+    return Lowering((), (ADDRESS, *(marks[-1],) * count, ADDRESS), stored, effect=True)
 
 
-def _stored(code: Code, place: Value, value: Value, barrier: Value) -> None:
-    there, counting = (cluster_pointer(code.trace, code.resized(each, 64)) for each in (place, barrier))
-    code.effect(STORE_ASYNC, (there, value, counting))
+def _stored(code: Code, place: Value, *values: Value, size: int) -> None:
+    """Each number by itself: the mbarrier counts bytes, however many at a time."""
+    *numbers, barrier = values
+    begin, counting = code.resized(place, 64), cluster_pointer(code.trace, code.resized(barrier, 64))
+    for i, number in enumerate(numbers):
+        address = code.like("arith.addi", begin, code.integer(64, i * size))
+        code.effect(STORE_ASYNC, (cluster_pointer(code.trace, address), number, counting))
 
 
 def barrier(instruction: Instruction) -> Lowering | None:

@@ -16,6 +16,7 @@ _GUARD = re.compile(r"@(!?)\s*([%$\w]+)\s+(.*)", re.DOTALL)
 _COUNTED = re.compile(r"([%$\w]+)<(\d+)>")
 _LABEL = re.compile(r"[%$\w]+:(?!:)")
 _OPENING, _CLOSING = "{[(", "}])"
+_ELEMENTS = {".v2": "xy", ".v4": "xyzw"}
 
 
 class MalformedPtxError(ValueError):
@@ -66,6 +67,7 @@ Statement: TypeAlias = Instruction | Declaration | Scope
 def statements(text: str) -> list[Statement]:
     """All of a text, in order. `$$` is LLVM's way to write `$`, which no operand of an instruction needs."""
     found: list[Statement] = []
+    vectors: dict[str, str] = {}
     depth = 0
     for part in _parts(_COMMENT.sub(" ", text)):
         if part in ("{", "}"):
@@ -74,9 +76,9 @@ def statements(text: str) -> list[Statement]:
                 raise MalformedPtxError("a `}` that closes nothing")
             found.append(Scope(part == "{"))
         elif part.startswith(".reg"):
-            found.append(_declaration(part))
+            found.append(_declaration(part, vectors))
         else:
-            found.append(_instruction(part))
+            found.append(_instruction(part, vectors))
     if depth:
         raise MalformedPtxError("a `{` that nothing closes")
     return found
@@ -103,11 +105,19 @@ def _parts(text: str) -> Iterator[str]:
         raise MalformedPtxError(f"`{rest}` does not end with `;`")
 
 
-def _declaration(text: str) -> Declaration:
+def _declaration(text: str, vectors: dict[str, str]) -> Declaration:
+    """A vector `v` is registers `v.x`, `v.y` …; `vectors` gets the operand that it stands for."""
     words = text.split(None, 2)
+    elements = _ELEMENTS.get(words[1]) if len(words) == 3 else None
+    if elements:
+        words = [words[0], *words[2].split(None, 1)]
     if len(words) != 3 or words[0] != ".reg" or not words[1].startswith("."):
         raise MalformedPtxError(f"`{text}` is not `.reg .type name`")
-    return Declaration(words[1][1:], tuple(name for part in split(words[2]) for name in _counted(part)))
+    names = [name for part in split(words[2]) for name in _counted(part)]
+    if elements:
+        vectors |= {name: f"{{{', '.join(f'{name}.{each}' for each in elements)}}}" for name in names}
+        names = [f"{name}.{each}" for name in names for each in elements]
+    return Declaration(words[1][1:], tuple(names))
 
 
 def _counted(name: str) -> Iterator[str]:
@@ -119,14 +129,15 @@ def _counted(name: str) -> Iterator[str]:
         yield from (f"{found[1]}{number}" for number in range(int(found[2])))
 
 
-def _instruction(text: str) -> Instruction:
+def _instruction(text: str, vectors: dict[str, str]) -> Instruction:
     if _LABEL.match(text):
         return Instruction(text.partition(":")[0] + ":")
     guard, negated = "", False
     if found := _GUARD.match(text):
         negated, guard, text = bool(found[1]), found[2], found[3]
     opcode, *operands = text.split(None, 1)
-    return Instruction(opcode, tuple(split(" ".join(operands))), guard, negated)
+    written = (vectors.get(operand, operand) for operand in split(" ".join(operands)))
+    return Instruction(opcode, tuple(written), guard, negated)
 
 
 def split(text: str) -> list[str]:

@@ -94,6 +94,8 @@ TEXTS = [
     "bar.warp.sync -1; mov.u32 $0, 1;",
     "barrier.sync.aligned 2, 64; mov.u32 $0, 1;",
     "griddepcontrol.wait; griddepcontrol.launch_dependents; mov.u32 $0, 1;",
+    "{ .reg .v2 .b32 v; mov.b32 v.x, $1; mov.b32 v.y, 7; add.u32 $0, v.x, v.y; }",
+    "{ .reg .v4 .u32 v; ld.global.v4.u32 v, [$2]; add.u32 $0, v.x, v.w; }",
     *(f"tcgen05.{form}; mov.u32 $0, 1;" for form in ("fence::before_thread_sync", "fence::after_thread_sync",
       "wait::ld.sync.aligned", "wait::st.sync.aligned")),
 ]  # fmt: skip

@@ -109,6 +109,45 @@ def test_asynchronous_stores_are_counted_where_they_go(blocks: int) -> None:
     assert np.array_equal(out, values.reshape(-1, blocks).sum(1).repeat(blocks))
 
 
+@cute.kernel
+def fours(values: cute.Tensor, out: cute.Tensor) -> None:
+    """Block i sends its four numbers to the next block by one store of a vector."""
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    barrier = cute.arch.alloc_smem(tt.Int64, 1)
+    pointer = cute.arch.alloc_smem(tt.Float32, 4, alignment=16)
+    if thread == 0:
+        cute.arch.mbarrier_init(barrier, 1)
+        cute.arch.mbarrier_init_fence()
+        cute.arch.mbarrier_arrive_and_expect_tx(barrier, 16)
+    _meet()
+    if thread == 0:
+        peer = 1 - cute.arch.block_idx_in_cluster()
+        mapa = "mapa.shared::cluster.u32 $0, $1, $2;"
+        place = cute.arch.inline_ptx(mapa, "=r,r,r", [pointer.toint(), peer], tt.Int32)
+        counting = cute.arch.inline_ptx(mapa, "=r,r,r", [barrier.toint(), peer], tt.Int32)
+        text = (
+            "{ .reg .v4 .f32 v; mov.f32 v.x, $1; mov.f32 v.y, $2; mov.f32 v.z, $3; mov.f32 v.w, $4;"
+            "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [$0], v, [$5]; }"
+        )
+        cute.arch.inline_ptx(text, "r,f,f,f,f,r", [place, *(values[block, i] for i in range(4)), counting])
+    cute.arch.mbarrier_wait(barrier, 0)
+    if thread < 4:
+        out[block, thread] = cute.make_tensor(pointer, cute.make_layout(4))[thread]
+    _meet()
+
+
+def test_stores_of_vectors_arrive_whole() -> None:
+    @cute.jit
+    def run(values: cute.Tensor, out: cute.Tensor) -> None:
+        fours(values, out).launch(grid=2, block=THREADS, cluster=(2, 1, 1))
+
+    values = np.arange(8, dtype=np.float32).reshape(2, 4)
+    out = np.zeros((2, 4), np.float32)
+    run(values, out)
+    assert np.array_equal(out, values[::-1])
+
+
 def test_arrivals_at_the_barriers_of_others() -> None:
     """Block 1 waits for one arrival from each block of its cluster, then the others for one from block 1."""
 
