@@ -1,9 +1,9 @@
 """Arguments of a compiled function: what each one is at run time, decided from its annotation and its value.
 
 A parameter annotated `Constexpr` or `type[...]` (and an unannotated `self` or `cls`) is part of the program, and so are
-the Python ints in one whose annotation has the mark `STATIC_INTEGERS`. Every other argument becomes run-time values: a
-number, something of a language's own kind (`argument_kinds`), or a tuple, NamedTuple, dataclass or adapted object made
-of them.
+fields that a class annotates so, and the Python ints in a parameter whose annotation has the mark `STATIC_INTEGERS`.
+Every other argument becomes run-time values: a number, something of a language's own kind (`argument_kinds`), or a
+tuple, NamedTuple, dataclass or adapted object made of them.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ class ArgumentSpec:
     shapes: tuple[ArgumentSpec, ...] = ()
     static: Any = None
     kind: ArgumentKind | None = None
+    is_constant: bool = False
+    """Declared Constexpr: a call of compiled code may leave it out, which is to say None."""
 
     @property
     def is_direct(self) -> bool:
@@ -122,7 +124,9 @@ class ArgumentSpec:
         of what is known to the code, the text."""
         if self.dtype or self.kind is not None:
             return int(not self.is_nothing)
-        return {"is": repr(self.static)} if self.parts is None else [shape.pattern for shape in self.shapes]
+        if self.parts is not None:
+            return [shape.pattern for shape in self.shapes]
+        return {"is": repr(self.static), "may be left out": self.is_constant}
 
     def key(self, names: dict[str, int]) -> Any:
         """Equal keys mean equal compiled signatures; `names` numbers the unknowns that several arguments share."""
@@ -131,7 +135,7 @@ class ArgumentSpec:
         if self.kind is not None:
             return self.kind.key(names)
         if self.parts is None:
-            return ("static", self.static)
+            return ("static", StaticKey(self.static))
         return (self.parts.key, *(shape.key(names) for shape in self.shapes))
 
     def leaves(self, seen: set[str]) -> Iterator[Leaf]:
@@ -161,7 +165,7 @@ class ArgumentSpec:
                 )
             for shape, part in zip(self.shapes, parts.values, strict=True):
                 yield from shape.flatten(part)
-        elif type(value) is not type(self.static) or value != self.static:
+        elif StaticKey(value) != StaticKey(self.static) and not (self.is_constant and value is None):
             raise ArgumentTypeError(
                 f"argument {self.path!r} was {self.static!r} when the function was compiled",
                 span=tracebacks.caller(),
@@ -305,7 +309,7 @@ def arrange(function: FunctionType, bound: dict[str, Any]) -> tuple[list[Any], d
 def shape_of(value: object, declared: object, path: str, caller: Span | None) -> ArgumentSpec:
     """What `value` is at run time."""
     if declared is Constexpr:
-        raise _static_part(value, path, caller)
+        return ArgumentSpec(path, static=value, is_constant=True)
     value = adapted(value)
     if declared is STREAM and value is not None and not hasattr(type(value), "__argument_kind__"):
         stream_handle(value, caller)
@@ -367,17 +371,6 @@ def _unwanted(value: object, wanted: WantedArgument, path: str, caller: Span | N
     )
 
 
-def _static_part(value: object, path: str, caller: Span | None) -> ArgumentKindError:
-    name = path.partition(".")[0].partition("[")[0]
-    return ArgumentKindError(
-        f"`{path}` is declared Constexpr, but `{name}` is a run-time argument",
-        span=caller,
-        found=f"{value!r}, of type {type(value).__name__}",
-        expected="an argument that is known as a whole, or at run time as a whole",
-        instead=f"`{name}: Constexpr`, or a Constexpr parameter of its own for `{path}`",
-    )
-
-
 def _not_an_argument(value: object, path: str, caller: Span | None) -> ArgumentKindError:
     name, kind = path.partition(".")[0].partition("[")[0], type(value).__name__
     return ArgumentKindError(
@@ -411,8 +404,9 @@ def argument_parts(value: Any) -> Parts | None:
     """The parts of an aggregate argument: by the argument protocol, or as for any aggregate."""
     if is_jit_argument(value):
         return _protocol_parts(value, lambda each: each.__jit_parts__(), value.__from_jit_parts__)
-    if hasattr(type(value), "__c_pointers__"):
-        # The protocol of public programs, which ends in arguments of ours, or in addresses.
+    if hasattr(type(value), "__c_pointers__") and not isinstance(value, tuple):
+        # The protocol of public programs, which ends in arguments of ours, or in addresses. The parts of a NamedTuple
+        # are its items, with or without it.
         parts = _protocol_parts(value, lambda each: each.__c_pointers__(), partial(_of_mlir_values, value))
         return parts._replace(values=c_values(value, parts.values))
     if type(value) is list:

@@ -107,15 +107,63 @@ class WithStaticField:
     mode: tt.Constexpr[int]
 
 
-def test_a_constexpr_field_of_a_run_time_argument_is_refused() -> None:
-    """It would be a run-time number without a word."""
+class NamedWithStaticFields(NamedTuple):
+    x: Any
+    negative: tt.Constexpr[bool] = False
+    name: tt.Constexpr[str] = "plain"
+
+
+def test_constexpr_fields_are_part_of_the_program() -> None:
+    """Whatever they hold: another value is another program, and Python computes with it."""
 
     @tt.jit
-    def f(a: WithStaticField) -> Any:
-        return a.x
+    def of_dataclass(a: WithStaticField) -> Any:
+        assert type(a.mode) in (int, float)
+        return a.x * a.mode
 
-    with pytest.raises(TypeError, match=r"`a.mode` is declared Constexpr"):
-        f(WithStaticField(1, 2))
+    @tt.jit
+    def of_tuple(a: NamedWithStaticFields) -> Any:
+        assert type(a.negative) is bool
+        return -a.x if tt.const_expr(a.negative) else a.x + len(a.name)
+
+    modes: list[Any] = [2, 3, 2, 2.0]
+    assert [of_dataclass(WithStaticField(5, mode)) for mode in modes[:3]] == [10, 15, 10]
+    assert of_dataclass(WithStaticField(5, modes[3])) == 10.0
+    assert [of_tuple(NamedWithStaticFields(5, negative)) for negative in (True, False)] == [-5, 10]
+    assert of_tuple(NamedWithStaticFields(5, name="long name")) == 14
+
+
+class NamedByProtocol(NamedTuple):
+    """As QuACK writes them: the protocol counts only what is a number of the language."""
+
+    x: tt.Int32
+    more: tt.Int32 = tt.Int32(1)
+
+    def __c_pointers__(self) -> list[Any]:
+        return [pointer for each in self if hasattr(each, "__c_pointers__") for pointer in each.__c_pointers__()]
+
+
+def test_parts_of_a_named_tuple_are_its_items() -> None:
+    @tt.jit
+    def f(a: NamedByProtocol) -> Any:
+        return a.x + a.more
+
+    compiled = tt.compile(f, NamedByProtocol(tt.Int32(5)))
+    number: Any = 8
+    assert compiled(NamedByProtocol(tt.Int32(5), number)) == 13
+
+
+def test_a_compiled_function_keeps_its_constexpr_fields() -> None:
+    @tt.jit
+    def f(a: WithStaticField) -> Any:
+        return a.x * a.mode
+
+    compiled = tt.compile(f, WithStaticField(1, 2))
+    left_out: Any = None
+    assert compiled(WithStaticField(7, 2)) == 14
+    assert compiled(WithStaticField(7, left_out)) == 14
+    with pytest.raises(TypeError, match=r"'a.mode' was 2 when the function was compiled"):
+        compiled(WithStaticField(7, 3))
 
 
 def test_a_hint_that_no_loop_has_changes_nothing() -> None:

@@ -317,7 +317,7 @@ def _received(pattern: Pattern, value: object) -> Iterator[Any]:
         for each, part in zip(pattern, parts.values, strict=True):
             yield from _received(each, part)
     elif isinstance(pattern, dict):
-        if repr(value) != pattern["is"]:
+        if repr(value) != pattern["is"] and not (pattern["may be left out"] and value is None):
             raise _another(repr(value), pattern["is"])
     elif pattern:
         yield value
