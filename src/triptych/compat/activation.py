@@ -19,7 +19,6 @@ from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
 from triptych.compat.errors import NotHereYetError, NotImportableYetError, OtherPackageError
-from triptych.compat.later import Later
 from triptych.compat.public_names import (
     BESIDE,
     HOMES,
@@ -97,6 +96,8 @@ def _absent(module: AliasedModule, name: str, frame: FrameType) -> Any:
     if tier is None:
         raise missing_name(public, name, dir(module))
     if tier == _EXPERIMENTAL:
+        from triptych.compat.later import Later  # noqa: PLC0415 - few programs have such a name
+
         return Later(child, lambda: not_here(child, tier, NotHereYetError))
     # `from m import name` turns an AttributeError into one that says nothing of tiers.
     if frame.f_code.co_code[max(frame.f_lasti, 0)] == _IMPORT_FROM:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Type, runtime_checkable  # noqa: UP035 - a name that programs import from here
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
@@ -82,6 +82,7 @@ __all__ = [
     "TFloat32",
     "Tensor",
     "Tile",
+    "Type",
     "Uint8",
     "Uint16",
     "Uint32",

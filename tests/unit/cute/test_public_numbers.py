@@ -41,7 +41,7 @@ def placed(o: cute.Tensor, n: tt.Int32, m: tt.Int32) -> None:
     tensor = cute.domain_offset((n, m * 4), cute.make_identity_tensor((8, 4)))
     row, column = tensor[5, 2]
     assert isinstance(row, tt.Int64)  # 5 more than the largest Int32 is none
-    _, rest = divmod(row, cute.FastDivmodDivisor(m))  # type: ignore[arg-type]
+    _, rest = divmod(row, cute.FastDivmodDivisor(m))
     o[0], o[1], o[2] = row, column // 4, n * 3 + (column - column // 4 * 4) - rest
 
 

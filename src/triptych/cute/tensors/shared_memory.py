@@ -54,7 +54,14 @@ class SmemAllocator:
         dtype = numeric_class(size_or_type)
         return shared_elements(dtype.__name__, dtype, 1, byte_alignment)
 
-    def allocate_array(self, element_type: type[Numeric], num_elems: int = 1, byte_alignment: int = 1) -> Pointer:
+    def allocate_array(
+        self,
+        element_type: type[Numeric],
+        num_elems: int = 1,
+        byte_alignment: int = 1,
+        *,
+        partition: SmemPartition = SmemPartition.USER,
+    ) -> Pointer:
         """Room for elements side by side."""
         dtype = numeric_class(element_type)
         count = known_count("the number of elements", num_elems)
@@ -66,6 +73,8 @@ class SmemAllocator:
         layout: AnyLayout | IntTuple,
         byte_alignment: int = 1,
         swizzle: Swizzle | None = None,
+        *,
+        partition: SmemPartition = SmemPartition.USER,
     ) -> Tensor:
         """A tensor in shared memory; a shape stands for its compact layout, `swizzle` permutes addresses in bytes."""
         if not isinstance(layout, Layout | ComposedLayout):

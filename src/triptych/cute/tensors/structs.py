@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer, recast_ptr
+from triptych.cute.tensors.factories import make_tensor
+from triptych.cute.tensors.program_integers import IntTuple
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.errors import ElementTypeError, PointerError
 from triptych.layout import AnyLayout, Layout, Swizzle
@@ -98,11 +100,12 @@ class RangeMember:
         return self._ptr
 
     def get_tensor(
-        self, layout: AnyLayout, swizzle: Swizzle | None = None, dtype: type[Numeric] | None = None
+        self, layout: AnyLayout | IntTuple, swizzle: Swizzle | None = None, dtype: type[Numeric] | None = None
     ) -> Tensor:
-        """The numbers as a tensor; `swizzle` permutes addresses in bytes, `dtype` reads the bytes as another type."""
+        """The numbers as a tensor of a layout, or of a shape, which stands for its compact layout; `swizzle` permutes
+        addresses in bytes, `dtype` reads the bytes as another type."""
         plain = swizzle is None and dtype is None
-        return Tensor(self._ptr if plain else recast_ptr(self._ptr, swizzle, dtype), layout)
+        return make_tensor(self._ptr if plain else recast_ptr(self._ptr, swizzle, dtype), layout)
 
     def __getitem__(self, index: object) -> Any:
         return Tensor(self._ptr, Layout(self.size, 1))[index]

@@ -82,3 +82,35 @@ def test_division_by_zero_is_the_error_of_integers() -> None:
 def test_a_divisor_is_an_integer(wrong: Any) -> None:
     with pytest.raises(OperandTypeError, match="a divisor is an integer"):
         cute.fast_divmod_create_divisor(wrong)
+
+
+class WithNumber(cute.FastDivmodDivisor):
+    """As QuACK derives from it: the number crosses beside what divides."""
+
+    def __init__(self, divisor: Any, is_power_of_2: Any = None, *, loc: Any = None, ip: Any = None) -> None:
+        super().__init__(divisor, is_power_of_2=is_power_of_2, loc=loc, ip=ip)
+        self.divisor = divisor
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return [self._divisor, *extract_mlir_values(self.divisor)]
+
+    def __new_from_mlir_values__(self, values: Any) -> WithNumber:
+        made = object.__new__(WithNumber)
+        made._divisor = values[0]
+        made.divisor = new_from_mlir_values(self.divisor, values[1:])
+        return made
+
+
+def test_programs_derive_divisors() -> None:
+    @tt.kernel
+    def divides(by: WithNumber, out: cute.Tensor) -> None:
+        i, _, _ = cute.arch.thread_idx()
+        out[i] = i // by * by.divisor + i % by
+
+    @tt.jit
+    def host(n: tt.Int32, out: cute.Tensor) -> None:
+        divides(WithNumber(n), out).launch(grid=1, block=32)
+
+    out = np.zeros(32, np.int32)
+    host(5, out)
+    assert out.tolist() == list(range(32))

@@ -109,7 +109,7 @@ def members_by_name(out: cute.Pointer) -> None:
     storage = cute.SmemAllocator().allocate(Storage)
     x, _, _ = cute.arch.thread_idx()
     storage.a[x] = x * 2
-    storage.x.get_tensor(cute.make_layout((8, 4)))[x] = x * 3
+    storage.x.get_tensor((8, 4))[x] = x * 3
     if x == 0:
         storage.b = 16
         storage.c.real = 1.5
