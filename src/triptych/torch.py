@@ -1,4 +1,4 @@
-"""`triptych.compat.torch` under its shorter name. Importing this imports PyTorch."""
+"""PyTorch: operators made of `@jit` functions, and the names of `triptych.compat.torch`. Importing this imports it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from triptych.compat.torch import (
     get_leading_dim,
     matrix,
 )
+from triptych.frameworks.torch_operators import Operator, op
 
 __all__ = [
     "GaussianInitConfig",
+    "Operator",
     "RandomInitConfig",
     "ScalarInitConfig",
     "TensorInitType",
@@ -36,6 +38,7 @@ __all__ = [
     "from_dlpack",
     "get_leading_dim",
     "matrix",
+    "op",
 ]
 
 

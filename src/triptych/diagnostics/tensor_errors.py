@@ -62,3 +62,15 @@ class TracedByJaxError(TriptychError, TypeError):
     """A transform of JAX is tracing: what it gives stands for an array and has no memory."""
 
     code = "TT0651"
+
+
+class OperatorDeclarationError(TriptychError, ValueError):
+    """An operator of a framework that does not fit the function it is made of."""
+
+    code = "TT0654"
+
+
+class OperatorGradientError(TriptychError, NotImplementedError):
+    """A gradient through an operator that has no backward function."""
+
+    code = "TT0655"

@@ -20,7 +20,7 @@ from triptych.support.wording import with_article
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-CUSTOM_OP = "call a function decorated with `@torch.library.custom_op(name, mutates_args={...})`, which makes this call"
+CUSTOM_OP = 'call an operator, `triptych.torch.op(function, "library::name", ...)`, in the place of the function'
 REASON = f"Triptych compiles the function to machine code, which torch cannot look into; in one graph: {CUSTOM_OP}"
 _INCLUDED = "_ZN3c104impl28tls_is_dispatch_key_includedENS_11DispatchKeyE"
 """torch's C++ function that says whether a kind of interception is on in this thread."""

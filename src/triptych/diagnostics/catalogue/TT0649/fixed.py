@@ -2,17 +2,17 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import triptych as tt
+import triptych.torch
+from triptych import cute
 
 
 @tt.jit
-def double(x):
+def double(x: cute.Tensor):
     for i in range(x.shape[0]):
         x[i] = x[i] * 2
 
 
-@torch.library.custom_op("mine::double", mutates_args={"x"})
-def double_op(x: torch.Tensor) -> None:
-    double(x)
+double_op = triptych.torch.op(double, "mine::double", mutates=("x",))
 
 
 def f(x):

@@ -1,0 +1,12 @@
+import triptych as tt
+import triptych.torch
+from triptych import cute
+
+
+@tt.jit
+def double(x: cute.Tensor, y: cute.Tensor):
+    for i in range(x.shape[0]):
+        y[i] = x[i] * 2.0
+
+
+triptych.torch.op(double, "catalogue::double", out={"y": "x"})

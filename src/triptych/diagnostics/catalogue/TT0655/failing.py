@@ -1,0 +1,15 @@
+import torch
+
+import triptych as tt
+import triptych.torch
+from triptych import cute
+
+
+@tt.jit
+def double(x: cute.Tensor, y: cute.Tensor):
+    for i in range(x.shape[0]):
+        y[i] = x[i] * 2.0
+
+
+op = triptych.torch.op(double, "catalogue::twice", out={"y": "x"})
+op(torch.ones(4, requires_grad=True)).sum().backward()

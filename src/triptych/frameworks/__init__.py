@@ -1,0 +1,1 @@
+"""Functions of Triptych as operations of frameworks: operators of PyTorch."""
