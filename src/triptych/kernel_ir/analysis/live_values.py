@@ -51,9 +51,13 @@ def _stored(variable: Operation) -> list[Value] | None:
         user = use.owner.operation
         if user.name == "llvm.store" and use.operand_number == 1:
             stored.append(user.operands[0])
-        elif user.name != "llvm.load":
+        elif user.name != "llvm.load" and not _is_unused(user):
             return None
     return stored
+
+
+def _is_unused(operation: Operation) -> bool:
+    return _computes(operation) and not any(True for result in operation.results for _ in result.uses)
 
 
 def _is_assignment(operation: Operation, variables: Mapping[Value, object]) -> bool:

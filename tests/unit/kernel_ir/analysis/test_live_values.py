@@ -56,6 +56,8 @@ CASES = {
     "in a variable": (VARIABLE, False),
     "in a variable that is loaded": (VARIABLE + LOAD, False),
     "in a variable that is loaded and used": (VARIABLE + LOAD + STORE.format("%r"), True),
+    "in a variable whose address is computed and not used": (
+        VARIABLE + "%h = llvm.ptrtoint %v : !llvm.ptr to i64", False),
     "in a variable whose address is known elsewhere": (
         VARIABLE + "%w = llvm.mlir.constant(1 : i64) : i64 %h = llvm.getelementptr %v[%w] : (!llvm.ptr, i64) -> "
         "!llvm.ptr, i32 llvm.store %t, %h : i32, !llvm.ptr", True),
