@@ -78,7 +78,7 @@ def chosen(rows: int, columns: int) -> np.ndarray[Any, Any]:
 
 def product_of(instruction: WarpMma, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     op = warp.WarpMmaOp(
-        TYPES[instruction.a], TYPES[instruction.b], TYPES[instruction.accumulator], instruction.shape_mnk
+        TYPES[instruction.a], TYPES[instruction.accumulator], instruction.shape_mnk, TYPES[instruction.b]
     )
     d = np.zeros((len(a), len(b)), ARRAYS[instruction.accumulator])
     given_a, given_b = a.astype(ARRAYS[instruction.a]), b.astype(ARRAYS[instruction.b])

@@ -69,9 +69,10 @@ class TypedMmaOp(MmaOperation):
     """A product of tiles by an instruction that its element types and its shape name."""
 
     a_dtype: type[Numeric]
-    b_dtype: type[Numeric]
     acc_dtype: type[Numeric]
     shape_mnk: Shape3
+    b_dtype: type[Numeric]
+    """Behind the others: programs that derive an operation give it a default of their own."""
     factors: ClassVar[tuple[type[Numeric], ...]] = tuple(WORDS)
     """The element types that A may have."""
 

@@ -195,7 +195,7 @@ class MmaF16BF16Op(UmmaOp):
         a_major_mode: OperandMajorMode,
         b_major_mode: OperandMajorMode,
     ) -> None:
-        super().__init__(ab_dtype, ab_dtype, acc_dtype, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+        super().__init__(ab_dtype, acc_dtype, instruction_shape, ab_dtype, cta_group, a_src, a_major_mode, b_major_mode)
 
 
 class MmaTF32Op(UmmaOp):
@@ -213,8 +213,7 @@ class MmaTF32Op(UmmaOp):
         a_major_mode: OperandMajorMode,
         b_major_mode: OperandMajorMode,
     ) -> None:
-        kinds = (TFloat32, TFloat32, Float32)
-        super().__init__(*kinds, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+        super().__init__(TFloat32, Float32, instruction_shape, TFloat32, cta_group, a_src, a_major_mode, b_major_mode)
 
 
 class MmaI8Op(UmmaOp):
@@ -233,8 +232,7 @@ class MmaI8Op(UmmaOp):
         a_major_mode: OperandMajorMode,
         b_major_mode: OperandMajorMode,
     ) -> None:
-        kinds = (ab_dtype, ab_dtype, Int32)
-        super().__init__(*kinds, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+        super().__init__(ab_dtype, Int32, instruction_shape, ab_dtype, cta_group, a_src, a_major_mode, b_major_mode)
 
 
 class MmaF8F6F4Op(UmmaOp):
@@ -255,7 +253,7 @@ class MmaF8F6F4Op(UmmaOp):
         a_major_mode: OperandMajorMode,
         b_major_mode: OperandMajorMode,
     ) -> None:
-        super().__init__(a_dtype, b_dtype, acc_dtype, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+        super().__init__(a_dtype, acc_dtype, instruction_shape, b_dtype, cta_group, a_src, a_major_mode, b_major_mode)
 
 
 class ByteFloatsOfOneTypeOp(MmaF8F6F4Op):
@@ -329,7 +327,7 @@ class MmaMXF8F6F4Op(ScaledUmmaOp):
         a_major_mode: OperandMajorMode,
         b_major_mode: OperandMajorMode,
     ) -> None:
-        super().__init__(a_dtype, b_dtype, Float32, instruction_shape, cta_group, a_src, a_major_mode, b_major_mode)
+        super().__init__(a_dtype, Float32, instruction_shape, b_dtype, cta_group, a_src, a_major_mode, b_major_mode)
 
 
 class ScaledByteFloatsOfOneTypeOp(MmaMXF8F6F4Op):
@@ -359,7 +357,7 @@ class MmaMXF4Op(ScaledUmmaOp):
     @eager
     def __init__(self, instruction_shape: Shape3, cta_group: CtaGroup, a_src: OperandSource) -> None:
         k = OperandMajorMode.K
-        super().__init__(*_FOUR_BITS, instruction_shape, cta_group, a_src, k, k)
+        super().__init__(Float4E2M1FN, Float32, instruction_shape, Float4E2M1FN, cta_group, a_src, k, k)
 
 
 class MmaMXF4NVF4Op(ScaledUmmaOp):
@@ -373,7 +371,7 @@ class MmaMXF4NVF4Op(ScaledUmmaOp):
         self, sf_dtype: type[Numeric], instruction_shape: Shape3, cta_group: CtaGroup, a_src: OperandSource
     ) -> None:
         k = OperandMajorMode.K
-        super().__init__(*_FOUR_BITS, instruction_shape, cta_group, a_src, k, k, sf_dtype, 16)
+        super().__init__(Float4E2M1FN, Float32, instruction_shape, Float4E2M1FN, cta_group, a_src, k, k, sf_dtype, 16)
 
 
 class LongScaledUmmaOp(ScaledUmmaOp):
@@ -397,7 +395,7 @@ class SM103MmaMXF4Op(LongScaledUmmaOp):
     @eager
     def __init__(self, instruction_shape: Shape3, cta_group: CtaGroup, a_src: OperandSource) -> None:
         k = OperandMajorMode.K
-        super().__init__(*_FOUR_BITS, instruction_shape, cta_group, a_src, k, k)
+        super().__init__(Float4E2M1FN, Float32, instruction_shape, Float4E2M1FN, cta_group, a_src, k, k)
 
 
 class SM103MmaMXF4NVF4Op(LongScaledUmmaOp):
@@ -410,10 +408,7 @@ class SM103MmaMXF4NVF4Op(LongScaledUmmaOp):
         self, sf_dtype: type[Numeric], instruction_shape: Shape3, cta_group: CtaGroup, a_src: OperandSource
     ) -> None:
         k = OperandMajorMode.K
-        super().__init__(*_FOUR_BITS, instruction_shape, cta_group, a_src, k, k, sf_dtype, 16)
-
-
-_FOUR_BITS = (Float4E2M1FN, Float4E2M1FN, Float32)
+        super().__init__(Float4E2M1FN, Float32, instruction_shape, Float4E2M1FN, cta_group, a_src, k, k, sf_dtype, 16)
 
 
 # emission: one operation stands for all instructions of a call, and one thread of the warp begins them ---------------

@@ -115,7 +115,7 @@ class MmaF16BF16Op(WarpMmaOp):
 
     @eager
     def __init__(self, ab_dtype: type[Numeric], acc_dtype: type[Numeric], shape_mnk: Shape3) -> None:
-        super().__init__(ab_dtype, ab_dtype, acc_dtype, shape_mnk)
+        super().__init__(ab_dtype, acc_dtype, shape_mnk, ab_dtype)
 
 
 class MmaTF32Op(WarpMmaOp):
@@ -126,7 +126,7 @@ class MmaTF32Op(WarpMmaOp):
 
     @eager
     def __init__(self, shape_mnk: Shape3) -> None:
-        super().__init__(TFloat32, TFloat32, Float32, shape_mnk)
+        super().__init__(TFloat32, Float32, shape_mnk, TFloat32)
 
 
 class _WarpMmaOfBytesOp(WarpMmaOp):
@@ -143,7 +143,7 @@ class _WarpMmaOfBytesOp(WarpMmaOp):
         *,
         b_dtype: type[Numeric] | None = None,
     ) -> None:
-        super().__init__(ab_dtype, b_dtype or ab_dtype, acc_dtype, shape_mnk)
+        super().__init__(ab_dtype, acc_dtype, shape_mnk, b_dtype or ab_dtype)
 
 
 class MmaFP8Op(_WarpMmaOfBytesOp):

@@ -113,7 +113,7 @@ class _ScaledOfOneType(ScaledWarpMmaOp):
 
     @eager
     def __init__(self, ab_dtype: type[Numeric], acc_dtype: type[Numeric], sf_dtype: type[Numeric]) -> None:
-        super().__init__(ab_dtype, ab_dtype, acc_dtype, _shape(self.depth), sf_dtype)
+        super().__init__(ab_dtype, acc_dtype, _shape(self.depth), ab_dtype, sf_dtype)
 
 
 class MmaMXF8Op(_ScaledOfOneType):
@@ -154,7 +154,7 @@ class MmaMXF8F6F4Op(ScaledWarpMmaOp):
     def __init__(
         self, a_dtype: type[Numeric], b_dtype: type[Numeric], acc_dtype: type[Numeric], sf_dtype: type[Numeric]
     ) -> None:
-        super().__init__(a_dtype, b_dtype, acc_dtype, _shape(self.depth), sf_dtype)
+        super().__init__(a_dtype, acc_dtype, _shape(self.depth), b_dtype, sf_dtype)
 
 
 def _shape(depth: int) -> Shape3:

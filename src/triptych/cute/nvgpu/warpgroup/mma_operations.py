@@ -153,7 +153,7 @@ class MmaF16BF16Op(WarpgroupMmaOp):
         a_major_mode: OperandMajorMode,
         b_major_mode: OperandMajorMode,
     ) -> None:
-        super().__init__(ab_dtype, ab_dtype, acc_dtype, instruction_shape, a_src, a_major_mode, b_major_mode)
+        super().__init__(ab_dtype, acc_dtype, instruction_shape, ab_dtype, a_src, a_major_mode, b_major_mode)
 
 
 class MmaTF32Op(WarpgroupMmaOp):
@@ -170,7 +170,7 @@ class MmaTF32Op(WarpgroupMmaOp):
         a_major_mode: OperandMajorMode = OperandMajorMode.K,
         b_major_mode: OperandMajorMode = OperandMajorMode.K,
     ) -> None:
-        super().__init__(TFloat32, TFloat32, Float32, instruction_shape, a_src, a_major_mode, b_major_mode)
+        super().__init__(TFloat32, Float32, instruction_shape, TFloat32, a_src, a_major_mode, b_major_mode)
 
 
 class _MmaOfBytesOp(WarpgroupMmaOp):
@@ -189,7 +189,7 @@ class _MmaOfBytesOp(WarpgroupMmaOp):
         a_major_mode: OperandMajorMode,
         b_major_mode: OperandMajorMode,
     ) -> None:
-        super().__init__(a_dtype, b_dtype, acc_dtype, instruction_shape, a_src, a_major_mode, b_major_mode)
+        super().__init__(a_dtype, acc_dtype, instruction_shape, b_dtype, a_src, a_major_mode, b_major_mode)
 
 
 class MmaF8Op(_MmaOfBytesOp):
