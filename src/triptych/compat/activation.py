@@ -219,7 +219,7 @@ _PARTS = (
     "triptych.compat.torch_on_cpu",
     "triptych.compat.cuda_bindings",
     "triptych.compat.several_gpus",
-    "triptych.compat.unchecked_tensors",
+    "triptych.compat.leniency",
     "triptych.compat.absent_packages",
 )
 """What else is other while programs for GPUs run here: each has `install`, which gives what undoes it."""

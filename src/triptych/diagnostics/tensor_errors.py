@@ -34,6 +34,10 @@ UNFOLLOWED: list[Callable[[TriptychError], None]] = []
 """Who is told of a tensor that requires a gradient while autograd follows, which is then passed all the same. Nobody by
 default: it is an error."""
 
+PYTHON_TYPES_ASKED_FOR: list[Callable[[TriptychError], None]] = []
+"""Who is told of `isinstance(x, int)` of a run-time number that might be Python's own, which is False then. Nobody by
+default: it is an error."""
+
 
 class ReadOnlyTensorError(TriptychError, ValueError):
     """A read-only tensor is passed to a function that may write to it."""

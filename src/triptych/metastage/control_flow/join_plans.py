@@ -168,9 +168,9 @@ class Expression(Plan):
 
     def build(self, values: Iterator[Any], trace: Trace) -> Any:
         received = zip(self.classes, values, strict=False)
-        return self.like.__new_from_mlir_values__(
-            [value if cls is None else cls.of(value, trace.region) for cls, value in received]
-        )
+        given = [value if cls is None else cls.of(value, trace.region) for cls, value in received]
+        with trace.looking_back():  # it may ask what its parts were made of
+            return self.like.__new_from_mlir_values__(given)
 
     def placeholder(self, trace: Trace) -> list[Any]:
         return [_zero(trace, text) for text in self.types()]

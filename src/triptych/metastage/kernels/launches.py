@@ -27,6 +27,7 @@ from triptych.metastage.arguments.specs import Parameter, arrange
 from triptych.metastage.arguments.streams import event_numbers, launch_stream, together
 from triptych.metastage.calls.inlining import declared_arguments
 from triptych.metastage.control_flow.join_plans import Aggregate, Plan, Static, carry
+from triptych.metastage.control_flow.object_identity import involves_dynamic
 from triptych.metastage.debugger.breakpoints import SITES, check_break_place
 from triptych.metastage.kernels.launch_configuration import (
     LaunchKeywords,
@@ -39,7 +40,7 @@ from triptych.metastage.trace.checks import check, warn_here
 from triptych.metastage.trace.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
 from triptych.metastage.trace.trace import KernelBody, Region, Trace, place
 from triptych.metastage.values.aggregates import Parts, describe, is_dynamic_expression, list_parts, take_apart
-from triptych.metastage.values.binding_time import STATIC_INTEGERS
+from triptych.metastage.values.binding_time import STATIC_INTEGERS, Constexpr, part_annotations
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.metastage.values.provenance import note_received
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Numeric, materialize
@@ -60,7 +61,13 @@ def flatten(value: object, trace: Trace) -> tuple[list[Any], Plan]:
         plan = carry(value)
         return plan.lower(value, trace), plan
     extents = type(value) in (tuple, list)
-    flattened = [([], Static(part)) if extents and type(part) is int else flatten(part, trace) for part in parts.values]
+    said = [None] * len(parts.labels) if extents else part_annotations(value, None, parts.labels)
+    flattened = [
+        ([], Static(part))
+        if (extents and type(part) is int) or (annotation is Constexpr and not involves_dynamic(part))
+        else flatten(part, trace)
+        for part, annotation in zip(parts.values, said, strict=True)
+    ]
     plans = tuple(plan for _, plan in flattened)
     return [value for values, _ in flattened for value in values], Aggregate(parts, plans)
 

@@ -14,7 +14,7 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.compat import unchecked_tensors
+from triptych.compat import leniency
 from triptych.cute.runtime import from_dlpack
 from triptych.interop import tensor_views, torch_tensors
 from triptych.support.errors import TriptychError, TriptychWarning
@@ -212,7 +212,7 @@ def test_refused_with_a_code(kind: str, way: str) -> None:
 @pytest.mark.parametrize("kind", list(REFUSED))
 def test_what_programs_for_gpus_do_is_a_warning(kind: str, way: str) -> None:
     """They hand over tensors that require a gradient, and get results without one; all else stays refused."""
-    undo = unchecked_tensors.install()
+    undo = leniency.install()
     try:
         if kind not in ("requires_grad", "non-leaf", "Parameter"):
             return test_refused_with_a_code(kind, way)

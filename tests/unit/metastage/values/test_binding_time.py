@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple  # noqa: UP035 - as programs write them
 
+import numpy as np
 import pytest
 
 import triptych as tt
+from triptych import cute
 from triptych.support.errors import TriptychWarning
 
 if TYPE_CHECKING:
@@ -180,3 +182,29 @@ def test_a_hint_that_no_loop_has_changes_nothing() -> None:
 
 def test_zeros_of_kinds_of_numbers() -> None:
     assert (tt.Float.zero, tt.Integer.zero, tt.Float16.zero, tt.Int8.zero) == (0.0, 0, 0.0, 0)
+
+
+@dataclass
+class Scheduler:
+    """As QuACK passes parameters of a scheduler to kernels."""
+
+    rows: tt.Int32
+    splits: tt.Constexpr[int] = 1
+    order: tt.Constexpr[str] = "along m"
+
+
+def test_constexpr_fields_are_static_in_kernels() -> None:
+    @tt.kernel
+    def kernel(out: cute.Tensor, scheduler: Scheduler) -> None:
+        i, _, _ = cute.arch.thread_idx()
+        assert (type(scheduler.splits), scheduler.order) == (int, "along m")
+        out[i] = scheduler.rows if tt.const_expr(scheduler.splits == 1) else scheduler.rows * scheduler.splits
+
+    @tt.jit
+    def host(out: cute.Tensor, rows: tt.Int32, splits: tt.Constexpr[int]) -> None:
+        kernel(out, Scheduler(rows, splits)).launch(grid=1, block=32)
+
+    out = np.zeros(32, np.int32)
+    for splits in (1, 3):
+        host(out, 5, splits)
+        assert (out == 5 * splits).all()

@@ -14,7 +14,7 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.compat import unchecked_tensors
+from triptych.compat import leniency
 from triptych.cute.runtime import find_runtime_libraries, load_module, make_fake_compact_tensor, make_fake_stream
 from triptych.diagnostics.runtime_errors import (
     ArgumentCountError,
@@ -114,7 +114,7 @@ def test_arguments_that_do_not_fit(folder: Path) -> None:
 def test_programs_for_the_public_dsl_pass_other_layouts_with_a_warning(folder: Path) -> None:
     shifted = load_module(folder / "shift.o").shift
     x, y = matrices()
-    undo = unchecked_tensors.install()
+    undo = leniency.install()
     try:
         with pytest.warns(RuntimeWarning, match="has another stride"):
             shifted(np.asfortranarray(x), y, 1.0, True, _Stream())
