@@ -1,4 +1,4 @@
-"""What the public CuTe DSL takes without a look and this one refuses: here it is taken, with a warning.
+"""Leniency: what the public CuTe DSL takes without a look and this one refuses is taken, with a warning.
 
 Tensors of another layout than an exported function was compiled for: such programs pass them by the dynamic values of
 their own layouts, as C does. Tensors that require a gradient while autograd follows: the results have none. And
@@ -23,12 +23,12 @@ def install() -> Callable[[], None]:
         (UNFOLLOWED, _warn_of_gradient),
         (PYTHON_TYPES_ASKED_FOR, _warn_of_type),
     )
-    for told, warn in leniencies:
-        told.append(warn)
+    for listeners, warn in leniencies:
+        listeners.append(warn)
 
     def undo() -> None:
-        for told, warn in leniencies:
-            told.remove(warn)
+        for listeners, warn in leniencies:
+            listeners.remove(warn)
 
     return undo
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias, TypeVar
 
 from triptych.compat.torch import current_stream, torch
@@ -17,6 +17,7 @@ from triptych.driver.boundary import api_boundary
 from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import Entry, JitFunction, KernelFunction
 from triptych.frameworks.operator_signatures import (
+    TENSORS,
     Allocation,
     OperatorSignature,
     check_signature,
@@ -89,6 +90,7 @@ class Operator:
         self.default: Any = None
         """The operator as PyTorch has it; None until it is known what the function writes."""
         self._library: Any = library or _library(name)
+        self._run: Callable[..., Any]
         self._span = span
         self._function = OperatorFunction(function, self._check_written)
         self._on_definition: list[Callable[[], None]] = []
@@ -123,9 +125,10 @@ class Operator:
         signature, library = self._signature, self._library
         tags = [tag for name, tag in torch.Tag.__members__.items() if name in _TAGS]
         library.define(signature.schema, tags=tags)
+        self._run, fake = self._kernels()
         for device in _DEVICES:
             library.impl(signature.name, self._run, device)
-        torch.library.register_fake(self.name, self._fake, lib=library)
+        torch.library.register_fake(self.name, fake, lib=library)
         namespace, _, short = self.name.partition("::")
         self.default = getattr(getattr(torch.ops, namespace), short).default
         for register in self._on_definition:
@@ -166,49 +169,64 @@ class Operator:
             )
 
     # calls ----------------------------------------------------------------------------------------------------------
-    def _results(self, named: Mapping[str, Value]) -> dict[str, Any]:
-        """The results before they are written: the real ones and those of fake tensors by the same expressions."""
-        made = {}
-        for name, allocation in self._signature.results.items():
+    def _kernels(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """What runs for tensors with memory, and what answers for those without: both make results in the same way.
+
+        As text, which Python compiles once: walking over the signature would cost more than the call.
+        """
+        signature = self._signature
+        names: dict[str, Any] = {"_like": _like, "_stream": current_stream, "_call": self._call_untraced()}
+        head = []
+        for each in signature.given:
+            names[f"_{each.name}"] = each.default
+            head.append(each.name if each.default is inspect.Parameter.empty else f"{each.name}=_{each.name}")
+        lines = []
+        for name, allocation in signature.results.items():
             if isinstance(allocation, str):
-                made[name] = _like(named[allocation])
+                lines.append(f"{name} = _like({allocation})")
                 continue
-            made[name] = allocation(**{wanted: named[wanted] for wanted in inspect.signature(allocation).parameters})
-            if not isinstance(made[name], torch.Tensor):
-                raise OperatorDeclarationError(
-                    f"what makes the result `{name}` of {self.name} returns no tensor",
-                    span=self._span,
-                    found=with_article(type(made[name]).__name__),
-                    expected="a tensor with shape, strides, type and device of the result",
-                )
-        return made
+            names[f"_make_{name}"] = partial(self._made, name, allocation)
+            wanted = ", ".join(f"{each}={each}" for each in inspect.signature(allocation).parameters)
+            lines.append(f"{name} = _make_{name}({wanted})")
+        call = ", ".join(each.name if each.kind else "_stream()" for each in signature.parameters)
+        end = f"return {', '.join(signature.results)}"
+        for name, body in (("run", [*lines, f"_call({call})", end]), ("fake", [*lines, end])):
+            exec(f"def {name}({', '.join(head)}):\n    " + "\n    ".join(body), names)
+        return names["run"], names["fake"]
+
+    def _made(self, name: str, allocation: Callable[..., Any], **given: Value) -> Any:
+        """A result by a function of parameters."""
+        made = allocation(**given)
+        if isinstance(made, torch.Tensor):
+            return made
+        raise OperatorDeclarationError(
+            f"what makes the result `{name}` of {self.name} returns no tensor",
+            span=self._span,
+            found=with_article(type(made).__name__),
+            expected="a tensor with shape, strides, type and device of the result",
+        )
+
+    def _call_untraced(self) -> Callable[..., None]:
+        """The function where nobody records: `torch.jit.trace` has recorded the operator, and minds nothing inside."""
+        function, tracer, set_tracer = self._function, torch._C._get_tracing_state, torch._C._set_tracing_state
+
+        def call(*args: Value) -> None:
+            recorder = tracer()
+            if recorder is None:
+                function(*args)
+                return
+            set_tracer(None)
+            try:
+                function(*args)
+            finally:
+                set_tracer(recorder)
+
+        return call
 
     def _named(self, args: Sequence[Value]) -> dict[str, Any]:
         """The arguments by name; the dispatcher leaves the last ones out that are defaults."""
         given = self._signature.given
         return {each.name: args[i] if i < len(args) else each.default for i, each in enumerate(given)}
-
-    def _run(self, *args: Value) -> Any:
-        named = self._named(args)
-        made = self._results(named)
-        named |= made
-        for each in self._signature.parameters:
-            if not each.kind:
-                named[each.name] = current_stream()
-        call = [named[each.name] for each in self._signature.parameters]
-        recorder = torch._C._get_tracing_state()
-        if recorder is None:
-            self._function(*call)
-        else:  # torch.jit.trace has recorded the operator; what runs inside of it is not its business
-            torch._C._set_tracing_state(None)
-            try:
-                self._function(*call)
-            finally:
-                torch._C._set_tracing_state(recorder)
-        return _packed(made)
-
-    def _fake(self, *args: Value) -> Any:
-        return _packed(self._results(self._named(args)))
 
     # gradients ------------------------------------------------------------------------------------------------------
     def differentiate(self, backward: Operator | Callable[..., Mapping[str, Any]] | None) -> None:
@@ -218,7 +236,7 @@ class Operator:
         if signature.written or not signature.results:
             return
         if backward is None:
-            torch.library.register_autograd(self.name, self._refuse_gradient, lib=self._library)
+            self._follow(lambda ctx, inputs, output: None, self._refuse_gradient)
             return
         wanted = self._wanted(backward)
         names = [each.name for each in signature.given]
@@ -241,7 +259,42 @@ class Operator:
                 found = dict(zip(backward._signature.results, values, strict=True))
             return tuple(found.get(_GRADIENT + name) for name in names)
 
-        torch.library.register_autograd(self.name, derive, setup_context=keep, lib=self._library)
+        self._follow(keep, derive)
+
+    def _follow(self, keep: Callable[..., None], derive: Callable[..., Any]) -> None:
+        """Put a node into autograd's graph where a gradient is followed; elsewhere only go on to the kernel.
+
+        `torch.library.register_autograd` does the same, and takes 40 us for a call without a gradient.
+        """
+        redispatch, below = self.default.redispatch, torch._C._after_autograd_keyset
+        is_followed, without_autograd = torch.is_grad_enabled, torch._C._AutoDispatchBelowAutograd
+
+        class Node(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
+            @staticmethod
+            def forward(ctx: Value, keys: Value, *args: Value) -> Any:
+                with without_autograd():
+                    output = redispatch(keys & below, *args)
+                keep(ctx, args, output)
+                return output
+
+            @staticmethod
+            def backward(ctx: Value, *upstream: Value) -> Any:
+                return None, *derive(ctx, *upstream)
+
+        Node.__name__ = Node.__qualname__ = f"{self.name}_backward"
+
+        run, plain = self._run, _plain_keys()
+        tensors = tuple(i for i, each in enumerate(self._signature.given) if each.kind in TENSORS)
+
+        def follow(keys: Value, *args: Value) -> Any:
+            if is_followed():
+                for i in tensors:
+                    if args[i] is not None and args[i].requires_grad:
+                        return Node.apply(keys, *args)
+            keys = keys & below
+            return run(*args) if keys.raw_repr() in plain else redispatch(keys, *args)
+
+        self._library.impl(self._signature.name, follow, "Autograd", with_keyset=True)
 
     def _wanted(self, backward: Operator | Callable[..., Any]) -> list[str]:
         """The names that a backward function takes."""
@@ -388,23 +441,25 @@ def _library(name: str) -> Any:
     return _LIBRARIES[name]
 
 
+@cache
+def _plain_keys() -> frozenset[int]:
+    """What is left below autograd for tensors in the CPU's memory that nobody else intercepts."""
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+    return frozenset((keys.raw_repr(), keys.add(torch._C.DispatchKey.ADInplaceOrView).raw_repr()))
+
+
 def _like(tensor: Value) -> Any:
     """A new tensor with the shape, the type and the order of strides of another one, and no gaps.
 
     `torch.empty_like` gives modes of one element other strides where tensors have memory than where they have none.
     """
     if tensor.is_contiguous():
-        return tensor.new_empty(tensor.size())
+        return torch.empty_like(tensor, memory_format=torch.contiguous_format)
     strides, step = [0] * tensor.dim(), 1
     for mode in sorted(range(tensor.dim()), key=lambda mode: (tensor.stride(mode), -mode)):
         strides[mode] = step
         step = step * tensor.size(mode)
     return tensor.new_empty_strided(tensor.size(), strides)
-
-
-def _packed(made: Mapping[str, Value]) -> Any:
-    values = tuple(made.values())
-    return values[0] if len(values) == 1 else values or None
 
 
 def _described(value: Value) -> Any:
