@@ -196,6 +196,8 @@ def test_products_of_halves_are_summed_in_float32(kind: str) -> None:
         assert found.dtype == dtype
         assert (found == n).all()
     assert torch.mm(a, b, out_dtype=torch.float32).dtype == torch.float32
+    wide = torch.mm(a.float(), b.float(), out_dtype=torch.float64)  # PyTorch has it for GPUs only
+    assert (wide.dtype, (wide == n).all()) == (torch.float64, True)
 
 
 def test_the_device_is_the_modelled_one() -> None:

@@ -60,10 +60,14 @@ def product(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     """Call one of `PRODUCTS` or `PRODUCTS_IN_PLACE`, with sums in float32 if its factors are of half precision."""
     kinds = {tensor.dtype for tensor in tensors_in((args, kwargs)) if tensor.is_floating_point()}
     wanted = kwargs.get("out_dtype")
-    if not kinds <= set(_HALVES) or len(kinds) != 1:
-        return function(*args, **kwargs)
-    [kind] = kinds
     given = {name: value for name, value in kwargs.items() if name not in ("out", "out_dtype")}
+    if not kinds <= set(_HALVES) or len(kinds) != 1:
+        if wanted is None:
+            return function(*args, **kwargs)
+        # Only GPUs have products with results of another type.
+        found = function(*map_tensors(args, lambda tensor: tensor.to(wanted)), **given)
+        return found if kwargs.get("out") is None else kwargs["out"].copy_(found)
+    [kind] = kinds
     wide = PRODUCTS_IN_PLACE.get(function, function)(*map_tensors(args, _widened), **map_tensors(given, _widened))
     target = args[0] if function in PRODUCTS_IN_PLACE else kwargs.get("out")
     if target is not None:

@@ -11,6 +11,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.modules import append_ir, callee, symbols
+from triptych.kernel_ir.dialects.kernel_operations import constant_of, owner_op
 from triptych.targets.cpu.abi.kernel_functions import (
     COROUTINE_ATTRIBUTE,
     FRAME_ALIGNMENT,
@@ -24,6 +25,7 @@ llvm.func @{ALLOCATE}(i64, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 """
 _TOKEN = "token"
+_CALLS = frozenset({"func.call", "llvm.call"})
 
 
 def lower_coroutines(module: Module) -> None:
@@ -74,6 +76,7 @@ class _Coroutine:
     def _begin(self, entry: Block) -> None:
         code, alignment = self._code, self._alignment
         code.insertion = code.at_start(entry)
+        self._hoist_passed(entry)
         null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
         self._identity = code.value("llvm.intr.coro.id", (code.constant(alignment, "i32"), null, null, null), _TOKEN)
         size = code.value("llvm.intr.coro.size", (), "i64")
@@ -84,6 +87,23 @@ class _Coroutine:
         # LLVM splits a coroutine into what runs before it first suspends and what may run later. A wait may find that
         # it need not suspend, so all of the code would be in both: twice as much to optimise.
         code.operation("func.call", attributes={"callee": code.attribute(f"@{SUSPEND_REQUEST}")})
+
+    def _hoist_passed(self, entry: Block) -> None:
+        """Put variables whose addresses are passed to functions in front of everything.
+
+        Once LLVM has seen that such a function does not retain the address, as in an exported object, it takes the
+        variable for one that no wait outlives, leaves it where it is, behind the first wait, and that does not come
+        before all of its uses.
+        """
+        for operation in [found.operation for found in entry.operations]:
+            if operation.name != "llvm.alloca":
+                continue
+            if any(use.owner.operation.name in _CALLS for use in operation.results[0].uses):
+                count = constant_of(operation.operands[0])
+                assert count is not None, "variables have sizes that are known"
+                operation.operands[0] = self._code.constant(count, operation.operands[0].type)
+                operation.move_after(owner_op(operation.operands[0]))
+                self._code.insertion = self._code.after_value(operation.results[0])
 
     def _free(self) -> None:
         code = self._code
