@@ -14,7 +14,8 @@ from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
 from triptych.driver.compiling import CompiledFunction as JitCompiledFunction
 from triptych.metastage.calls.opaque_calls import with_python_loops
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.binding_time import const_expr, truth
+from triptych.metastage.values.aggregates import is_dynamic_expression
+from triptych.metastage.values.binding_time import Constexpr, const_expr, truth
 from triptych.metastage.values.mlir_types import NumericType as NumericMeta
 from triptych.metastage.values.scalars import (
     BFloat16,
@@ -40,6 +41,7 @@ __all__ = [
     "BFloat16",
     "BaseDSL",
     "Boolean",
+    "Constexpr",
     "DSLCudaRuntimeError",
     "Float16",
     "Float32",
@@ -63,6 +65,7 @@ __all__ = [
     "extract_mlir_values",
     "for_generate",
     "if_generate",
+    "is_dynamic_expression",
     "max",
     "min",
     "new_from_mlir_values",

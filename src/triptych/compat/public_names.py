@@ -269,6 +269,9 @@ _NAMES: dict[str, dict[str, str]] = {
         "cutlass.base_dsl": "dsl",
         "cutlass.cute": "_pack_shape _pack_tile append_ones",
         "cutlass.cute.arch": "alloc_smem atomic_fmin cluster_size shuffle_sync shuffle_sync_down",
+        "cutlass.cute.nvgpu.tcgen05": "CollectorOp",
+        "cutlass.cute.nvgpu.warp": "Field",
+        "cutlass.utils.distributed": "atomicAdd",
         "cutlass.cute.experimental": """
             OperationTypeEnum TMAStorePipeline TMAToUMMAPipeline UMMAtoAsyncPipeline allocate compile copy
             dot dot_block_scaled epilogue_tma_store get_cta_v_map_ab get_cta_v_map_c get_mbarrier jit kernel
@@ -396,6 +399,7 @@ HOMES = {
     "cutlass.base_dsl.dsl": "triptych.compat.base_dsl",
     "cutlass.base_dsl.enums": "triptych.cute.arch.architectures",
     "cutlass.base_dsl.runtime.cuda": "triptych.compat.cuda_checks",
+    "cutlass.base_dsl.runtime.jit_arg_adapters": "triptych.compat.base_dsl.jit_arg_adapters",
     "cutlass.base_dsl.tvm_ffi_builder": "triptych.compat.base_dsl.tvm_ffi_specs",
     "cutlass.base_dsl.typing": "triptych.compat.base_dsl.typing",
     "cutlass.cuda": "triptych.cuda",
@@ -455,10 +459,16 @@ NOT_HERE_YET = frozenset(
         "cutlass.base_dsl.runtime",
         "cutlass.cute.experimental",
         "cutlass.experimental",
+        "cutlass.utils.rubin_helpers",
     }
 )
 
-BESIDE = {"cutlass.cute.experimental": "experimental", "cutlass.experimental": "experimental", "cutlass.jax": "T0"}
+BESIDE = {
+    "cutlass.cute.experimental": "experimental",
+    "cutlass.experimental": "experimental",
+    "cutlass.jax": "T0",
+    "cutlass.utils.rubin_helpers": "experimental",
+}
 """Packages beside the language, with all that is in them, and their tiers: programs import them only where they are."""
 
 WITH_LIBRARIES = frozenset({"cutlass.torch"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Type, runtime_checkable  # noqa: UP035 - a name that programs import from here
+from typing import Any, Optional, Protocol, Type, Union, runtime_checkable  # noqa: UP035 - programs import them from here
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
@@ -75,6 +75,7 @@ __all__ = [
     "Layout",
     "Numeric",
     "NumericMeta",
+    "Optional",
     "Pointer",
     "Shape",
     "Stride",
@@ -88,6 +89,7 @@ __all__ = [
     "Uint32",
     "Uint64",
     "Uint128",
+    "Union",
 ]
 
 
