@@ -338,7 +338,7 @@ def tier_of(name: str) -> str | None:
     """The tier of a public name, also of a module, and of a name under another module than the one that has it."""
     exact = public_names().get(name) or tier_of_module(name) or _tier_by_spelling(name)
     module, _, word = name.rpartition(".")
-    around = {tier for other, tier in public_names().items() if other.startswith(f"{module}.")}
+    around = {tier for other, tier in public_names().items() if other.startswith(f"{module}.")} - {"experimental"}
     if exact is None and len(around) == 1:  # as everything of `tcgen05`, whatever it is called
         return around.pop()
     return exact or _by_last_word().get(word)

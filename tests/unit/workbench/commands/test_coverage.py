@@ -224,5 +224,5 @@ def test_a_public_name_is_counted_in_the_tier_of_the_table() -> None:
 
 
 def test_public_names_belong_to_known_tiers() -> None:
-    assert len(public_names()) == 682
+    assert len(public_names()) == 685
     assert set(public_names().values()) == set(TIERS)
