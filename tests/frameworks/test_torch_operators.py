@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import pytest
@@ -192,6 +192,28 @@ def test_tracers_record_the_operator() -> None:
     torch.testing.assert_close(fx(a, b), expected(a, b))
     traced = torch.jit.trace(lambda a, b: MUL(a, b) * 2, (a, b))
     torch.testing.assert_close(traced(b, b), b * b * 2)
+
+
+@tt.jit
+def scaled(x: cute.Tensor, y: cute.Tensor, w: Optional[cute.Tensor] = None) -> None:  # noqa: UP045 - as programs write it
+    for i in range(x.shape[0]):
+        y[i] = x[i] * 2.0 if w is None else x[i] * w[i]
+
+
+@pytest.mark.parametrize("out", [{"y": "x"}, None])
+def test_a_tensor_that_may_be_left_out(out: dict[str, str] | None) -> None:
+    """The dispatcher does not hand on the last arguments that are defaults."""
+    made = ours.op(scaled, f"triptych_test::scaled_{out is None}", out=out)
+    x, w = torch.randn(4, requires_grad=out is not None), torch.randn(4)
+    for given, expected in (((), x * 2), ((w,), x * w)):
+        if out is None:
+            found = torch.empty(4)
+            made(x, found, *given)
+        else:
+            found = made(x, *given)
+            with pytest.raises(OperatorGradientError):
+                found.sum().backward()
+        torch.testing.assert_close(found, expected)
 
 
 # gradients ------------------------------------------------------------------------------------------------------------

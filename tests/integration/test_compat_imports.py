@@ -209,3 +209,9 @@ def test_modules_of_triptych_that_are_not_public_are_not_found_twice() -> None:
     importlib.import_module("cutlass")
     with pytest.raises(ModuleNotFoundError):
         importlib.util.find_spec("cutlass.jitting")
+
+
+@pytest.mark.usefixtures("active")
+def test_adapters_are_registered_by_their_public_name() -> None:
+    adapters = importlib.import_module("cutlass.base_dsl.runtime.jit_arg_adapters")
+    assert adapters.JitArgAdapterRegistry.register_jit_arg_adapter is triptych.register_jit_arg_adapter

@@ -399,7 +399,7 @@ HOMES = {
     "cutlass.base_dsl.dsl": "triptych.compat.base_dsl",
     "cutlass.base_dsl.enums": "triptych.cute.arch.architectures",
     "cutlass.base_dsl.runtime.cuda": "triptych.compat.cuda_checks",
-    "cutlass.base_dsl.runtime.jit_arg_adapters": "triptych.compat.base_dsl.jit_arg_adapters",
+    "cutlass.base_dsl.runtime.jit_arg_adapters": "triptych.compat.base_dsl",
     "cutlass.base_dsl.tvm_ffi_builder": "triptych.compat.base_dsl.tvm_ffi_specs",
     "cutlass.base_dsl.typing": "triptych.compat.base_dsl.typing",
     "cutlass.cuda": "triptych.cuda",

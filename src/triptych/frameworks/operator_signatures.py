@@ -117,10 +117,6 @@ class OperatorSignature:
         results = ", ".join(["Tensor"] * len(self.results))
         return f"{self.name}({', '.join(texts)}) -> {results if len(self.results) == 1 else f'({results})'}"
 
-    def tensor(self, name: str) -> bool:
-        """Whether a parameter of that name is a tensor that a call gives."""
-        return any(each.name == name and each.kind in TENSORS for each in self.given)
-
 
 def check_signature(signature: OperatorSignature, span: Span | None) -> None:
     """Refuse results and written tensors that the function does not have."""

@@ -138,8 +138,9 @@ class Operator:
     @api_boundary
     def _find_written(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Compile for the first call's arguments: then it is known which of them the function writes."""
-        bound = inspect.signature(self._function.function).bind(*args, **kwargs).arguments
-        described = {name: _described(value) for name, value in bound.items()}
+        named = self._named(args) | kwargs
+        named |= {each.name: current_stream() for each in self._signature.parameters if not each.kind}
+        described = {name: _described(value) for name, value in named.items() if value is not inspect.Parameter.empty}
         found = _written(JitFunction.compile(self._function, **described))
         mutable = tuple(each.name for each in self._signature.given if each.name in found)
         old = self._signature
@@ -288,8 +289,8 @@ class Operator:
 
         def follow(keys: Value, *args: Value) -> Any:
             if is_followed():
-                for i in tensors:
-                    if args[i] is not None and args[i].requires_grad:
+                for i in tensors:  # the last ones may be left out, which are None then
+                    if i < len(args) and args[i] is not None and args[i].requires_grad:
                         return Node.apply(keys, *args)
             keys = keys & below
             return run(*args) if keys.raw_repr() in plain else redispatch(keys, *args)

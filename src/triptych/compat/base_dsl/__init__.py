@@ -9,6 +9,7 @@ from triptych.compat.modelled_gpu import modelled_gpu
 from triptych.cute.arch.architectures import Arch
 from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.eager import eager
+from triptych.metastage.arguments.specs import register_jit_arg_adapter
 from triptych.metastage.kernels.launches import flatten
 from triptych.metastage.values.numeric import Numeric
 from triptych.support.config import config
@@ -16,6 +17,7 @@ from triptych.support.config import config
 __all__ = [
     "Arch",
     "BaseDSL",
+    "JitArgAdapterRegistry",
     "extract_mlir_attributes",
     "extract_mlir_values",
     "get_mlir_types",
@@ -25,6 +27,12 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class JitArgAdapterRegistry:
+    """Where adapters of arguments are: one for each type that is no argument by itself."""
+
+    register_jit_arg_adapter = staticmethod(register_jit_arg_adapter)
 
 
 def extract_mlir_values(obj: object) -> list[Any]:

@@ -57,7 +57,7 @@ def _stored(variable: Operation) -> list[Value] | None:
 
 
 def _is_unused(operation: Operation) -> bool:
-    return _computes(operation) and not any(True for result in operation.results for _ in result.uses)
+    return computes(operation) and not any(True for result in operation.results for _ in result.uses)
 
 
 def _is_assignment(operation: Operation, variables: Mapping[Value, object]) -> bool:
@@ -71,12 +71,13 @@ def _decisive(operation: Operation) -> list[Value]:
         return operands[:_BOUNDS]
     if operation.name == "scf.condition":
         return operands[:1]
-    if operation.name == "scf.while" or operation.name == "scf.yield" or _computes(operation):
+    if operation.name == "scf.while" or operation.name == "scf.yield" or computes(operation):
         return []
     return operands
 
 
-def _computes(operation: Operation) -> bool:
+def computes(operation: Operation) -> bool:
+    """Whether results are made of operands, and nothing else happens."""
     return not len(operation.regions) and is_described(operation) and traits(operation).is_pure()
 
 

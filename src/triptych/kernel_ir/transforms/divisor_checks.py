@@ -20,15 +20,13 @@ from triptych.ir import bindings
 from triptych.ir.builder import builder_before
 from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
-from triptych.kernel_ir.analysis.live_values import live_values
+from triptych.kernel_ir.analysis.live_values import computes, live_values
 from triptych.kernel_ir.dialects.kernel_operations import (
     blocks_around,
     body,
     defining_op,
     enclosing,
-    is_described,
     operations,
-    traits,
 )
 from triptych.kernel_ir.dialects.simt import DIVISOR
 
@@ -60,13 +58,6 @@ def place_divisor_checks(module: Module, *, deferred: bool = False) -> None:
             _Poisons(kernel, frozenset(_around(loops)) if deferred else None).follow(body(kernel))
 
 
-def _computes(operation: Operation) -> bool:
-    """Whether results are made of operands, and nothing else happens."""
-    if operation.name == DIVISOR:
-        return True
-    return not len(operation.regions) and is_described(operation) and traits(operation).is_pure()
-
-
 def _uses(divisor: Operation) -> tuple[bool, bool]:
     """Whether a loop or a variable carries the quotient on, and whether something in the same block surely uses it,
     where nothing but the divisor itself chooses before.
@@ -78,7 +69,7 @@ def _uses(divisor: Operation) -> tuple[bool, bool]:
             user = use.owner.operation
             if user in seen or user.block != block:
                 continue
-            if _computes(user):
+            if computes(user):
                 # Dividing down has selects by the divisor: they pass on what their conditions are made of.
                 if user.name != "arith.select" or use.operand_number == 0:
                     seen.add(user)
@@ -231,7 +222,7 @@ class _Poison:
             return
         if operation.name == "arith.select":
             self.flag(operation.results[0], self._selected(operation))
-        elif _computes(operation):
+        elif computes(operation):
             flag = self._either(operation, flags)
             for result in operation.results:
                 self.flag(result, flag)
