@@ -238,3 +238,5 @@ class Loaded:
     """Whether `attempt` reads tensors of a Python type; it gives NotImplemented for all others."""
     packed: Callable[[], Any] | None = None
     """Makes the function of TVM FFI that is the native entry point itself."""
+    address: int | None = None
+    """Of that entry point, in code that `packed` keeps in memory."""
