@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from triptych.frameworks.boxed_tensors import (
     BoxedForm,
+    begin_call,
     boxed_function,
     delete,
     delete_made,
-    packed_arguments,
+    end_call,
     raising_function,
     tensor_functions,
 )
@@ -102,36 +103,19 @@ def _kernel(form: BoxedForm) -> str:
     rows = lines.set(f"load atomic ptr, ptr @{ROWS} acquire, align 8")
     lines.go_on_if(lines.set(f"icmp ne ptr {rows}, null"), "python")
     lines.go_on_if(lines.set("call i1 @triptych.holds()"), "python")
-    made = [lines.room(8) for _ in form.results]
-    for place in made:
-        lines.put("ptr null", place, 0)
-    handles, views = {i: lines.field("%stack", 8 * i, "ptr") for i in form.tensors}, {}
-    for i, handle in handles.items():
-        views["given", i] = lines.room(48)
-        lines.go_on_if(lines.set(f"call i1 @triptych.unfollowed(ptr {handle})"), "discard")
-        lines.go_on_if(lines.set(f"call i1 @triptych.describe(ptr {handle}, ptr {views['given', i]})"), "discard")
-    for j, like in enumerate(form.results):
-        views["result", j] = view = lines.room(48)
-        is_made = lines.set(
-            f"call i1 @triptych.like(ptr {handles[like]}, ptr {views['given', like]}, ptr {made[j]}, ptr {view})"
-        )
-        lines.go_on_if(is_made, "discard")
-    packed = packed_arguments(lines, form, views)
+    call = begin_call(lines, form, "discard", "triptych.unfollowed")
     given = {i: lines.field("%stack", 8 * i, "i64") for i in form.constants}
-    _search(lines, form, rows, packed, given)
+    _search(lines, form, rows, call.packed, given)
     for i in form.written:
-        lines.add(f"call void @triptych.changed(ptr {handles[i]})")
-    delete(lines, handles.values())
-    for j, place in enumerate(made):
-        lines.put(f"ptr {lines.field(place, 0, 'ptr')}", "%stack", 8 * j)
-    lines.leave()
+        lines.add(f"call void @triptych.changed(ptr {call.handles[i]})")
+    end_call(lines, call)
     lines.begin("failed")
-    delete(lines, handles.values())
-    delete_made(lines, made)
+    delete(lines, call.handles.values())
+    delete_made(lines, call.made)
     lines.add("musttail call void @triptych.report(ptr %stack, i64 %given, i64 %wanted)")
     lines.leave()
     lines.begin("discard")
-    delete_made(lines, made)
+    delete_made(lines, call.made)
     lines.add("br label %python")
     lines.begin("python")
     lines.add("musttail call void @triptych.python(ptr %stack, i64 %given, i64 %wanted)")

@@ -6,7 +6,7 @@ describe a tensor as DLPack does, make a new one like it, and pack arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from triptych.interop.dlpack import CPU
 from triptych.support.dataclass import dataclass
@@ -49,12 +49,49 @@ class BoxedForm:
         return tuple(i for i, kind in enumerate(self.kinds) if kind == "Tensor")
 
 
+@dataclass(frozen=True, slots=True)
+class BoxedCall:
+    """Names of values: handles of the tensors of a call by their numbers, where those of results are, and arguments."""
+
+    handles: Mapping[int, str]
+    made: Sequence[str]
+    packed: str
+
+
+def begin_call(lines: LlvmLines, form: BoxedForm, refused: str, asked: str = "") -> BoxedCall:
+    """Describe tensors, make results and pack what compiled code takes. Where that is not possible, or the function
+    `asked` of tensors says no, go to a block that deletes the results."""
+    made = [lines.room(8) for _ in form.results]
+    for place in made:
+        lines.put("ptr null", place, 0)
+    handles: dict[int, str] = {i: lines.field("%stack", 8 * i, "ptr") for i in form.tensors}
+    views: dict[tuple[str, int], str] = {}
+    for i, handle in handles.items():
+        views["given", i] = view = lines.room(48)
+        if asked:
+            lines.go_on_if(lines.set(f"call i1 @{asked}(ptr {handle})"), refused)
+        lines.go_on_if(lines.set(f"call i1 @triptych.describe(ptr {handle}, ptr {view})"), refused)
+    for j, like in enumerate(form.results):
+        views["result", j] = view = lines.room(48)
+        of = f"ptr {handles[like]}, ptr {views['given', like]}"
+        lines.go_on_if(lines.set(f"call i1 @triptych.like({of}, ptr {made[j]}, ptr {view})"), refused)
+    return BoxedCall(handles, made, _packed_arguments(lines, form, views))
+
+
+def end_call(lines: LlvmLines, call: BoxedCall) -> None:
+    """Delete what was given, and give the results."""
+    delete(lines, call.handles.values())
+    for j, place in enumerate(call.made):
+        lines.put(f"ptr {lines.field(place, 0, 'ptr')}", "%stack", 8 * j)
+    lines.leave()
+
+
 def boxed_function(lines: LlvmLines, name: str, linkage: str = "") -> str:
     """A function that the dispatcher calls, or one of the same type."""
     return lines.function(f"{linkage}void @{name}(ptr %stack, i64 %given, i64 %wanted) uwtable")
 
 
-def packed_arguments(lines: LlvmLines, form: BoxedForm, views: dict[tuple[str, int], str]) -> str:
+def _packed_arguments(lines: LlvmLines, form: BoxedForm, views: dict[tuple[str, int], str]) -> str:
     """The arguments of compiled code."""
     packed = lines.room(16 * max(1, len(form.order)))
     for place, (source, i) in enumerate(form.order):

@@ -10,13 +10,14 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from triptych.compat.torch import torch
 from triptych.driver.cache_misses import SealedError
+from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import MOST_WARM, Entry
 from triptych.frameworks.boxed_kernels import (
     AUTOGRAD,
@@ -149,17 +150,28 @@ class NativeOperator:
 
 def _row(form: BoxedForm, entry: Entry) -> tuple[int, ...] | None:
     """The entry point and the constants of a specialization; None where Python has to call it."""
-    loaded = entry.compiled._loaded
-    leaves = loaded.compiled.lowered.traced.parameters
-    if loaded.address is None or entry.compiled.has_results or len(leaves) != len(form.order):
+    address, constants = entry.compiled._loaded.address, constants_of(form, entry.static)
+    if address is None or constants is None or not fits_boxed_call(form, entry.compiled):
         return None
-    for leaf, (source, i) in zip(leaves, form.order, strict=True):
-        if (leaf.memory is None) != (source == "given" and form.kinds[i] != "Tensor"):
-            return None
-    if len(entry.static) != len(form.constants):
+    return address, *constants
+
+
+def fits_boxed_call(form: BoxedForm, compiled: CompiledFunction) -> bool:
+    """Whether compiled code takes what boxed kernels pass: each parameter as one value."""
+    leaves = compiled._loaded.compiled.lowered.traced.parameters
+    if compiled._loaded.packed is None or compiled.has_results or len(leaves) != len(form.order):
+        return False
+    is_tensor = [source == "result" or form.kinds[i] == "Tensor" for source, i in form.order]
+    return is_tensor == [leaf.memory is not None for leaf in leaves]
+
+
+def constants_of(form: BoxedForm, static: Sequence[object]) -> tuple[int, ...] | None:
+    """The values that a specialization is for, as words; None where one has none."""
+    if len(static) != len(form.constants):
         return None
-    constants = [_word(value, form.kinds[i]) for value, i in zip(entry.static, form.constants, strict=True)]
-    return None if None in constants else (loaded.address, *(word for word in constants if word is not None))
+    words = [_word(value, form.kinds[i]) for value, i in zip(static, form.constants, strict=True)]
+    known = tuple(word for word in words if word is not None)
+    return known if len(known) == len(words) else None
 
 
 def _word(value: object, kind: str) -> int | None:
@@ -239,7 +251,7 @@ def _torch_facts() -> TorchFacts | None:
     inside = torch._C
     with torch.utils._python_dispatch._disable_current_modes(), torch.inference_mode(False), torch.no_grad():
         usual = torch.zeros(1, device="cpu")
-        numbers = {_type_number(fields.tensor, element): code for element, code in _elements().items()}
+        numbers = {_type_number(fields.tensor, kind): code for kind, (_, code) in dlpack_types().items()}
     with torch.inference_mode():
         uncounted = torch.zeros(1, device="cpu")
     plain = tuple(inside._dispatch_keys(each).raw_repr() for each in (usual, uncounted))
@@ -256,11 +268,11 @@ def _torch_facts() -> TorchFacts | None:
     )
 
 
-def _elements() -> dict[Any, int]:
-    """PyTorch's types with DLPack's code, bits and number of lanes in one word."""
+def dlpack_types() -> dict[Any, tuple[str, int]]:
+    """PyTorch's types with ours, and DLPack's code, bits and number of lanes in one word."""
     codes = {e: code | bits << 8 | 1 << 16 for e, (code, bits) in ELEMENT_CODES.items() if e not in PACKED_ELEMENTS}
-    found = {getattr(torch, array_type(element), None): code for element, code in codes.items()}
-    return {kind: code for kind, code in found.items() if isinstance(kind, torch.dtype)}
+    found = {getattr(torch, array_type(element), None): (element, code) for element, code in codes.items()}
+    return {kind: named for kind, named in found.items() if isinstance(kind, torch.dtype)}
 
 
 def _type_number(object_tensor: int, kind: object) -> int:

@@ -7,7 +7,7 @@ Input: a function and what a schema cannot be guessed from. Output: an operator 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -18,6 +18,7 @@ from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import Entry, JitFunction, KernelFunction
 from triptych.frameworks.native_operators import NativeOperator, form_of, native_operator, take_failure
 from triptych.frameworks.operator_gradients import GRADIENT, Backward, check_taken, following
+from triptych.frameworks.operator_results import kernels
 from triptych.frameworks.operator_signatures import (
     Allocation,
     OperatorSignature,
@@ -99,6 +100,9 @@ class Operator:
         """The same as the dispatcher's own function."""
         self._library: Any = library or _library(name)
         self._run: Callable[..., Any]
+        self._fake: Callable[..., Any]
+        self.backward: Backward | None = None
+        """What computes its gradients."""
         self._span = span
         self._function = OperatorFunction(function, self._check_written)
         self._on_definition: list[Callable[[], None]] = []
@@ -141,7 +145,7 @@ class Operator:
         signature, library = self._signature, self._library
         tags = [tag for name, tag in torch.Tag.__members__.items() if name in _TAGS]
         library.define(signature.schema, tags=tags)
-        self._run, fake = self._kernels()
+        self._run, fake = kernels(self.name, signature, self._call_untraced(), self._span)
         namespace, _, short = self.name.partition("::")
         native = self._native()
         library.impl(signature.name, self._run, "CUDA")
@@ -150,6 +154,7 @@ class Operator:
         else:
             native.register(namespace, self._run)
         self._function.native = native
+        self._fake = fake
         torch.library.register_fake(self.name, fake, lib=library)
         self.default = getattr(getattr(torch.ops, namespace), short).default
         self._dispatched = self.default._op
@@ -161,7 +166,7 @@ class Operator:
         before = _NATIVE.pop(self.name, None)
         if before is not None:
             before.unregister()
-        form = form_of(self._signature, {each.name: each.static for each in self._function._parameters})
+        form = form_of(self._signature, self.static)
         made = None if form is None else native_operator(form, self._is_differentiable)
         if made is not None:
             _NATIVE[self.name] = made
@@ -171,6 +176,35 @@ class Operator:
     def _is_differentiable(self) -> bool:
         """Whether PyTorch can have gradients of it: operators that only make new tensors."""
         return bool(self._signature.results) and not self._signature.written
+
+    # compilation ----------------------------------------------------------------------------------------------------
+    @property
+    def signature(self) -> OperatorSignature:
+        """Parameters, results, and what is written."""
+        return self._signature
+
+    @property
+    def static(self) -> Mapping[str, bool]:
+        """The parameters that the function takes, and whether they select a specialization."""
+        return {each.name: each.static for each in self._function._parameters}
+
+    def compiled(self) -> Iterator[tuple[CompiledFunction, tuple[Any, ...]]]:
+        """The specializations that there are now, with the values of their static parameters."""
+        for entry in self._function._entries.values():
+            if entry.guard():
+                yield entry.compiled, entry.static
+
+    @_without_graph
+    @api_boundary
+    def compile(self, *args: object, **kwargs: object) -> CompiledFunction:
+        """Compile for arguments like these without running; tensors may be without memory, on the device `meta`."""
+        if self.default is None:
+            self._find_written(args, kwargs)
+        named = {name: _described(value) for name, value in (self._named(args) | kwargs).items()}
+        made = self._fake(**named)
+        named |= zip(self._signature.results, made if isinstance(made, tuple) else (made,), strict=False)
+        named |= {each.name: current_stream() for each in self._signature.parameters if not each.kind}
+        return JitFunction.compile(self._function, **named)
 
     @_without_graph
     @api_boundary
@@ -208,43 +242,6 @@ class Operator:
             )
 
     # calls ----------------------------------------------------------------------------------------------------------
-    def _kernels(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """What runs for tensors with memory, and what answers for those without: both make results in the same way.
-
-        As text, which Python compiles once: walking over the signature would cost more than the call.
-        """
-        signature = self._signature
-        names: dict[str, Any] = {"_like": _like, "_stream": current_stream, "_call": self._call_untraced()}
-        head = []
-        for each in signature.given:
-            names[f"_{each.name}"] = each.default
-            head.append(each.name if each.default is inspect.Parameter.empty else f"{each.name}=_{each.name}")
-        lines = []
-        for name, allocation in signature.results.items():
-            if isinstance(allocation, str):
-                lines.append(f"{name} = _like({allocation})")
-                continue
-            names[f"_make_{name}"] = partial(self._made, name, allocation)
-            wanted = ", ".join(f"{each}={each}" for each in inspect.signature(allocation).parameters)
-            lines.append(f"{name} = _make_{name}({wanted})")
-        call = ", ".join(each.name if each.kind else "_stream()" for each in signature.parameters)
-        end = f"return {', '.join(signature.results)}"
-        for name, body in (("run", [*lines, f"_call({call})", end]), ("fake", [*lines, end])):
-            exec(f"def {name}({', '.join(head)}):\n    " + "\n    ".join(body), names)
-        return names["run"], names["fake"]
-
-    def _made(self, name: str, allocation: Callable[..., Any], **given: Value) -> Any:
-        """A result by a function of parameters."""
-        made = allocation(**given)
-        if isinstance(made, torch.Tensor):
-            return made
-        raise OperatorDeclarationError(
-            f"what makes the result `{name}` of {self.name} returns no tensor",
-            span=self._span,
-            found=with_article(type(made).__name__),
-            expected="a tensor with shape, strides, type and device of the result",
-        )
-
     def _call_untraced(self) -> Callable[..., None]:
         """The function where nobody records: `torch.jit.trace` has recorded the operator, and minds nothing inside."""
         function, tracer, set_tracer = self._function, torch._C._get_tracing_state, torch._C._set_tracing_state
@@ -273,13 +270,12 @@ class Operator:
         its results; what it returns are `grad_` of parameters."""
         if not self._is_differentiable:
             return
-        rule = None
         if backward is not None:
             of_operator = backward._signature if isinstance(backward, Operator) else None
             takes = [e.name for e in of_operator.given] if of_operator else [*inspect.signature(backward).parameters]
             check_taken(self.name, self._signature, takes, self._span)
-            rule = Backward(backward, takes, None if of_operator is None else list(of_operator.results))
-        follow = following(self.name, self._signature, self._dispatched, rule, self._span)
+            self.backward = Backward(backward, takes, None if of_operator is None else list(of_operator.results))
+        follow = following(self.name, self._signature, self._dispatched, self.backward, self._span)
         native = self._function.native
         if native is None:
             self._library.impl(self._signature.name, follow, "Autograd")
@@ -402,20 +398,6 @@ def _library(name: str) -> Any:
         before._destroy()
     _LIBRARIES[name] = torch.library.Library(name.partition("::")[0], "FRAGMENT")
     return _LIBRARIES[name]
-
-
-def _like(tensor: Value) -> Any:
-    """A new tensor with the shape, the type and the order of strides of another one, and no gaps.
-
-    `torch.empty_like` gives modes of one element other strides where tensors have memory than where they have none.
-    """
-    if tensor.is_contiguous():
-        return torch.empty_like(tensor, memory_format=torch.contiguous_format)
-    strides, step = [0] * tensor.dim(), 1
-    for mode in sorted(range(tensor.dim()), key=lambda mode: (tensor.stride(mode), -mode)):
-        strides[mode] = step
-        step = step * tensor.size(mode)
-    return tensor.new_empty_strided(tensor.size(), strides)
 
 
 def _described(value: Value) -> Any:
