@@ -87,6 +87,8 @@ class Operator:
                 expected="a namespace and a name: `mylib::mul`",
             )
         self.name = name
+        self.origin = function
+        """The function that it is made of."""
         self.default: Any = None
         """The operator as PyTorch has it; None until it is known what the function writes."""
         self._library: Any = library or _library(name)
@@ -107,6 +109,11 @@ class Operator:
     def schema(self) -> str:
         """What PyTorch is told: parameters, which of them are written, and results."""
         return f"{self.name.partition('::')[0]}::{self._signature.schema}"
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The tensors of calls that the function writes, as far as is known."""
+        return self._signature.written
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.default is None:
