@@ -16,6 +16,11 @@ from triptych.diagnostics.tensor_errors import OperatorDeclarationError, Operato
 from triptych.driver.boundary import api_boundary
 from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import Entry, JitFunction, KernelFunction
+from triptych.frameworks.operator_borders import (
+    check_no_tangent,
+    guard_written,
+    without_memory,
+)
 from triptych.frameworks.operator_signatures import (
     TENSORS,
     Allocation,
@@ -27,6 +32,8 @@ from triptych.interop.torch_tensors import lacks_memory
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
 from triptych.support.wording import with_article
+
+from torch._functorch.utils import enable_single_level_autograd_function  # isort: skip - after the error without torch
 
 _DEVICES = ("CPU", "CUDA")
 _TAGS = ("pt2_compliant_tag", "needs_exact_strides")
@@ -135,9 +142,11 @@ class Operator:
         self._run, fake = self._kernels()
         for device in _DEVICES:
             library.impl(signature.name, self._run, device)
-        torch.library.register_fake(self.name, fake, lib=library)
+        torch.library.register_fake(self.name, without_memory(self.name, fake), lib=library)
         namespace, _, short = self.name.partition("::")
         self.default = getattr(getattr(torch.ops, namespace), short).default
+        if signature.written:
+            guard_written(library, self.name, signature, self.default)
         for register in self._on_definition:
             register()
 
@@ -291,14 +300,20 @@ class Operator:
 
         Node.__name__ = Node.__qualname__ = f"{self.name}_backward"
 
-        run, plain = self._run, _plain_keys()
+        above: Any = super(torch.autograd.Function, Node)
+        apply = above.apply  # its own asks for rules that transforms need elsewhere
+        run, plain, single_level = self._run, _plain_keys(), enable_single_level_autograd_function
+        operator, parameters = self.name, [each.name for each in self._signature.given]
         tensors = tuple(i for i, each in enumerate(self._signature.given) if each.kind in TENSORS)
 
         def follow(keys: Value, *args: Value) -> Any:
             if is_followed():
                 for i in tensors:  # the last ones may be left out, which are None then
                     if i < len(args) and args[i] is not None and args[i].requires_grad:
-                        return Node.apply(keys, *args)
+                        check_no_tangent(operator, parameters, args)
+                        with single_level():  # a transform of `torch.func` comes here once for each of its levels
+                            return apply(keys, *args)
+            check_no_tangent(operator, parameters, args)
             keys = keys & below
             return run(*args) if keys.raw_repr() in plain else redispatch(keys, *args)
 
@@ -425,7 +440,10 @@ def _backward_operator(
             found=", ".join(parameters),
             expected=f"parameters such as `{_GRADIENT}{inputs[0]}`, which it writes",
         )
-    return Operator(backward, f"{name}_backward", gradients, None, library, span)
+    derived = Operator(backward, f"{name}_backward", gradients, None, library, span)
+    derived.when_defined(partial(derived.differentiate, None))
+    derived.when_defined(partial(derived.batch, "loop"))
+    return derived
 
 
 def _jitted(function: Callable[..., Any], span: Span | None) -> JitFunction:

@@ -123,8 +123,10 @@ def _stands_for_others(torch: Any, tensor: object) -> str | None:
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         batched = torch._C._functorch.is_batchedtensor(tensor)
         return "torch.vmap" if batched else "a transform of torch.func"
-    if torch._is_functional_tensor(tensor) or type(tensor).__name__ == "FunctionalTensor":
+    if type(tensor).__name__ == "FunctionalTensor":
         return _FUNCTIONAL
+    if torch._is_functional_tensor(tensor):
+        return "torch.func.functionalize"
     fakes: Any = sys.modules.get("torch._subclasses.fake_tensor")
     if fakes is not None and isinstance(tensor, fakes.FakeTensor):
         return _FAKES
