@@ -1,4 +1,4 @@
-"""What operators of ours refuse or resolve at PyTorch's borders: tensors that mean more than their memory says.
+"""Gradients, tangents and lazily negated tensors at PyTorch operators: what is refused, and what is resolved first.
 
 Input: the tensors of a call. Output: none, or an error that names the operator; kernels for the keys of such tensors.
 """

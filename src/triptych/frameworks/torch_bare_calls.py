@@ -102,7 +102,7 @@ def _check_arguments(parameters: dict[str, OperatorParameter], given: dict[str, 
 def _check_apart(operator: Operator, given: dict[str, Value]) -> None:
     """Refuse a written tensor that shares memory: what torch does with it does not reach the other one."""
     memory = {n: v.untyped_storage()._cdata for n, v in given.items() if isinstance(v, torch.Tensor)}
-    for name in operator.written:
+    for name in operator._signature.written:
         other = next((each for each in memory if each != name and memory[each] == memory.get(name)), None)
         if other is not None:
             raise _refused(f"`{other}` and `{name}` share memory, and `{name}` is written")

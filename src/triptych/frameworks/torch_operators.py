@@ -95,7 +95,6 @@ class Operator:
             )
         self.name = name
         self.origin = function
-        """The function that it is made of."""
         self.default: Any = None
         """The operator as PyTorch has it; None until it is known what the function writes."""
         self._library: Any = library or _library(name)
@@ -116,11 +115,6 @@ class Operator:
     def schema(self) -> str:
         """What PyTorch is told: parameters, which of them are written, and results."""
         return f"{self.name.partition('::')[0]}::{self._signature.schema}"
-
-    @property
-    def written(self) -> tuple[str, ...]:
-        """The tensors of calls that the function writes, as far as is known."""
-        return self._signature.written
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.default is None:
@@ -441,8 +435,8 @@ def _backward_operator(
             expected=f"parameters such as `{_GRADIENT}{inputs[0]}`, which it writes",
         )
     derived = Operator(backward, f"{name}_backward", gradients, None, library, span)
-    derived.when_defined(partial(derived.differentiate, None))
-    derived.when_defined(partial(derived.batch, "loop"))
+    derived.differentiate(None)  # a second derivative is an error
+    derived.batch("loop")
     return derived
 
 

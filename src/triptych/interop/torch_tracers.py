@@ -94,9 +94,8 @@ def tell_torch() -> None:
 
 def check_untraced(value: object) -> None:
     """Refuse a tensor that stands for others, and any tensor of torch while a tracer records."""
-    torch: Any = sys.modules.get("torch")
-    tracer = None
-    if torch is not None and hasattr(torch, "fx"):  # else it is still being imported
+    torch, tracer = _imported(), None
+    if torch is not None:
         if isinstance(value, torch.fx.Proxy):
             tracer = "torch.fx.symbolic_trace"
         elif isinstance(value, torch.Tensor):
@@ -112,13 +111,19 @@ def check_untraced(value: object) -> None:
 
 def is_recorded(value: object) -> bool:
     """Whether a tracer would record an operator of torch that is called with a tensor: the call can be one, then."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "fx") or not isinstance(value, torch.Tensor):
+    torch = _imported()
+    if torch is None or not isinstance(value, torch.Tensor):
         return False
     return (_stands_for_others(torch, value) or _recording(torch)) in _RECORDERS
 
 
-# Any: torch as a module, which has no types here; so in `_recording`.
+# Any: torch as a module, which has no types here; so below.
+def _imported() -> Any:
+    """None where it is not, or is still being imported."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and hasattr(torch, "fx") else None
+
+
 def _stands_for_others(torch: Any, tensor: object) -> str | None:
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         batched = torch._C._functorch.is_batchedtensor(tensor)
