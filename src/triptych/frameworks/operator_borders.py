@@ -5,14 +5,16 @@ Input: the tensors of a call. Output: none, or an error that names the operator;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from triptych.compat.torch import torch
-from triptych.diagnostics.tensor_errors import UnsupportedTensorError
+from triptych.diagnostics.tensor_errors import OperatorDeclarationError, UnsupportedTensorError
 from triptych.frameworks.operator_signatures import OperatorSignature
 from triptych.interop.torch_tensors import lacks_memory
+from triptych.support.source import Span
 from triptych.support.tracebacks import caller
+from triptych.support.wording import with_article
 
 Value: TypeAlias = Any
 """A tensor of torch, which has no types here, or a number."""
@@ -77,6 +79,58 @@ def without_memory(name: str, fake: Callable[..., Any]) -> Callable[..., Any]:
         return fake(*args, **kwargs)
 
     return checked
+
+
+def check_made(result: str, name: str, made: Value, given: Mapping[str, Value], span: Span | None) -> None:
+    """Refuse what a function of parameters has made for a result: it must be a new tensor with elements of its own."""
+    what = _unfit(made, given)
+    if what:
+        raise OperatorDeclarationError(
+            f"what makes the result `{result}` of {name} returns no tensor of its own",
+            span=span,
+            found=what,
+            expected="a new tensor with shape, strides, type and device of the result",
+            instead="such as `x.new_empty(x.shape)`",
+        )
+
+
+def check_returns(name: str, has_results: bool, span: Span | None) -> None:
+    """Refuse a function whose returned numbers nobody would get."""
+    if has_results:
+        raise OperatorDeclarationError(
+            f"the function of {name} returns numbers, which the operator would lose",
+            span=span,
+            found="`return` with values",
+            expected="a function that writes its results to tensors",
+            instead="a tensor of one element, named by `out`",
+        )
+
+
+def _unfit(made: Value, given: Mapping[str, Value]) -> str:
+    """What is wrong with it; empty if nothing is."""
+    if not isinstance(made, torch.Tensor):
+        return with_article(type(made).__name__)
+    tensors = {name: value for name, value in given.items() if isinstance(value, torch.Tensor)}
+    if made.layout is not torch.strided or made.is_nested:
+        return f"a tensor of the layout {made.layout}"
+    if any(type(step) is int and not step and _is_long(n) for n, step in zip(made.shape, made.stride(), strict=True)):
+        return f"a tensor whose elements share memory: strides {tuple(made.stride())}"
+    if made.requires_grad or made.is_neg() or made.is_conj():
+        return "a tensor that requires a gradient, or whose elements are computed when they are read"
+    if lacks_memory(made) and not any(map(lacks_memory, tensors.values())):
+        return f"a tensor without memory, on the device {made.device}"
+    storage = made.untyped_storage()._cdata
+    shared = next((name for name, value in tensors.items() if _storage(value) == storage), None)
+    return f"a tensor in the memory of the argument `{shared}`" if shared else ""
+
+
+def _is_long(extent: Value) -> bool:
+    return type(extent) is not int or extent > 1
+
+
+def _storage(tensor: Value) -> int | None:
+    """None for those that have no storage, as sparse ones."""
+    return tensor.untyped_storage()._cdata if tensor.layout is torch.strided and not tensor.is_nested else None
 
 
 def guard_written(library: Value, name: str, signature: OperatorSignature, operator: Value) -> None:

@@ -143,9 +143,10 @@ def _operator(function: JitFunction, described: dict[str, Value]) -> Operator:
 
 def _made(function: JitFunction, name: str, described: dict[str, Value]) -> Operator:
     operator = Operator(function, name, {}, None, None, None)
-    compiled = JitFunction.compile(operator._function, **described)
-    if compiled.has_results:
-        raise _refused("the function returns numbers, which a graph would take for constants")
+    try:
+        compiled = JitFunction.compile(operator._function, **described)
+    except OperatorDeclarationError:
+        raise _refused("the function returns numbers, which a graph would take for constants") from None
     if not any(leaf.memory and leaf.memory.written for leaf in compiled._loaded.compiled.lowered.traced.parameters):
         raise _refused("the function writes no tensor")
     operator._find_written((), described)

@@ -17,7 +17,9 @@ from triptych.driver.boundary import api_boundary
 from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import Entry, JitFunction, KernelFunction
 from triptych.frameworks.operator_borders import (
+    check_made,
     check_no_tangent,
+    check_returns,
     guard_written,
     without_memory,
 )
@@ -158,6 +160,7 @@ class Operator:
         self._define()
 
     def _check_written(self, compiled: CompiledFunction) -> None:
+        check_returns(self.name, compiled.has_results, self._span)
         if self.default is None:
             return
         signature, found = self._signature, _written(compiled)
@@ -208,14 +211,8 @@ class Operator:
     def _made(self, name: str, allocation: Callable[..., Any], **given: Value) -> Any:
         """A result by a function of parameters."""
         made = allocation(**given)
-        if isinstance(made, torch.Tensor):
-            return made
-        raise OperatorDeclarationError(
-            f"what makes the result `{name}` of {self.name} returns no tensor",
-            span=self._span,
-            found=with_article(type(made).__name__),
-            expected="a tensor with shape, strides, type and device of the result",
-        )
+        check_made(name, self.name, made, given, self._span)
+        return made
 
     def _call_untraced(self) -> Callable[..., None]:
         """The function where nobody records: `torch.jit.trace` has recorded the operator, and minds nothing inside."""
