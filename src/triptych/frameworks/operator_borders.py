@@ -18,7 +18,7 @@ from triptych.support.wording import with_article
 
 Value: TypeAlias = Any
 """A tensor of torch, which has no types here, or a number."""
-_RESOLVING = ("Negative", "Conjugate")
+RESOLVING = ("Negative", "Conjugate")
 """Dispatch keys of tensors whose elements are computed when they are read."""
 
 
@@ -133,25 +133,41 @@ def _storage(tensor: Value) -> int | None:
     return tensor.untyped_storage()._cdata if tensor.layout is torch.strided and not tensor.is_nested else None
 
 
-def guard_written(library: Value, name: str, signature: OperatorSignature, operator: Value) -> None:
-    """Register what an operator that writes does with arguments that autograd follows, which it refuses: gradients of
-    `torch.func` would be zero. Those whose elements are not in memory are resolved first."""
-    redispatch, below = operator.redispatch, torch._C._after_autograd_keyset
+def unfollowed(name: str, signature: OperatorSignature, operator: Callable[..., Any]) -> Callable[..., Any]:
+    """For autograd's dispatch key: an operator that writes refuses what is followed, and else goes on.
+
+    The kernel below asks the same, but under `torch.func` it gets tensors of which nobody says that they are followed:
+    their gradients would be zero.
+    """
+    names = [each.name for each in signature.given]
+    below = torch._C._AutoDispatchBelowAutograd
+
+    def follow(*args: Value) -> Any:
+        check_unfollowed(name, names, args)
+        with below():
+            return operator(*args)
+
+    return follow
+
+
+def resolved(name: str, signature: OperatorSignature, operator: Callable[..., Any]) -> Callable[..., Any]:
+    """For the dispatch keys of `RESOLVING`: an operator that writes reads tensors whose elements are in memory."""
     names = [each.name for each in signature.given]
 
-    def unfollowed(keys: Value, *args: Value) -> Any:
-        check_unfollowed(name, names, args)
-        return redispatch(keys & below, *args)
-
-    def resolved(*args: Value) -> None:
+    def resolve(*args: Value) -> None:
         for parameter, value in zip(names, args, strict=False):
             if parameter in signature.written and isinstance(value, torch.Tensor):
                 _check_in_memory(name, parameter, value)
         operator(*(value.resolve_neg().resolve_conj() if isinstance(value, torch.Tensor) else value for value in args))
 
-    library.impl(signature.name, unfollowed, "Autograd", with_keyset=True)
-    for key in _RESOLVING:
-        library.impl(signature.name, resolved, key)
+    return resolve
+
+
+def guard_written(library: Value, name: str, signature: OperatorSignature, operator: Callable[..., Any]) -> None:
+    """Register both."""
+    library.impl(signature.name, unfollowed(name, signature, operator), "Autograd")
+    for key in RESOLVING:
+        library.impl(signature.name, resolved(name, signature, operator), key)
 
 
 def _check_in_memory(name: str, parameter: str, value: Value) -> None:
