@@ -1,4 +1,4 @@
-"""`triptych.cute.testing` under the name that programs import."""
+"""`triptych.cute.testing` under the name that programs import, and the checks of operators."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from triptych.cute.testing import (
     tune,
     validate_tensor_init_args,
 )
+from triptych.frameworks.checking import CheckedOperator, OperatorCheck, check_op
 
 __all__ = [
     "AutotunedFunction",
     "CantImplementError",
+    "CheckedOperator",
     "JitArguments",
+    "OperatorCheck",
     "add_tensor_init_args",
     "autotune_jit",
     "benchmark",
+    "check_op",
     "convert",
     "get_workspace_count",
     "tune",

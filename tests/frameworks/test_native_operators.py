@@ -205,6 +205,15 @@ def test_errors_are_ours_by_the_operator_and_text_by_the_dispatcher() -> None:
     assert op(good).tolist() == [4, 3]
 
 
+def test_errors_are_at_the_line_of_the_call() -> None:
+    op = ours.op(add, next(NAMES), out={"c": "a"})
+    for a in (torch.ones(3, dtype=torch.complex64), torch.ones(3, dtype=torch.complex64).conj()):
+        with pytest.raises(TriptychError, match=r"(?s)TT0640.*op\(a, a\)  # the operator"):
+            op(a, a)  # the operator
+        with pytest.raises(RuntimeError, match=r"(?s)TT0640.*op\.default\(a, a\)  # by the dispatcher"):
+            op.default(a, a)  # by the dispatcher
+
+
 def test_a_written_tensor_is_one_version_on() -> None:
     op = ours.op(add, next(NAMES), mutates=("c",))
     a, b, c = torch.ones(2), torch.ones(2), torch.zeros(2)

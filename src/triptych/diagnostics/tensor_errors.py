@@ -84,3 +84,9 @@ class OperatorGradientError(TriptychError, NotImplementedError):
     """A gradient through an operator that has no backward function."""
 
     code = "TT0655"
+
+
+class OperatorCheckError(TriptychError, AssertionError):
+    """An operator that does not behave as PyTorch's own operators do."""
+
+    code = "TT0659"

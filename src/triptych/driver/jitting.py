@@ -21,7 +21,7 @@ from triptych.dsl import BASE, DSL
 from triptych.fingerprint.cache_key import Key, diff
 from triptych.fingerprint.guards import Guard, also, watches, without
 from triptych.fingerprint.releases import own_source
-from triptych.interop.torch_tracers import check_untraced, opaque, tell_torch
+from triptych.interop.torch_tracers import BARE_CALLS, as_operator, check_untraced, is_recorded, opaque, tell_torch
 from triptych.ir import bindings
 from triptych.metastage.arguments.specs import Parameter, bind, parameters_of, shape_of
 from triptych.metastage.arguments.static_parts import identity
@@ -34,7 +34,7 @@ from triptych.metastage.tracer import Specialization
 from triptych.objectstage.target import CompileOptions, Target, find_target, host_target
 from triptych.stages import Found, Traced
 from triptych.support.config import OVERRIDES, config
-from triptych.support.forking import PerProcess
+from triptych.support.forking import PerProcess, import_late
 from triptych.support.interrupts import defer_signals
 from triptych.support.lru import LRUCache
 from triptych.support.source import Span
@@ -116,7 +116,7 @@ class JitFunction:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.function.__module__}.{self.function.__qualname__}>"
 
-    @opaque
+    @as_operator
     def __call__(self, *args: object, **kwargs: object) -> Any:
         try:
             tell_torch()
@@ -197,6 +197,8 @@ class JitFunction:
 
     def _run_untraced(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         bound, anew = self._bind(args, kwargs, called_from)
+        if any(is_recorded(argument) for argument in bound.values()):
+            return import_late(BARE_CALLS).call_as_operator(self, args, kwargs)
         for argument in bound.values():  # nothing is compiled for a call that is refused
             check_untraced(argument)
         entry = self.find(bound, anew, called_from, {})

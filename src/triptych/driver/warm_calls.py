@@ -15,7 +15,7 @@ from typing import Any
 
 from triptych.driver.boundary import for_user
 from triptych.fingerprint.guards import Guard
-from triptych.interop.torch_tracers import opaque, tell_torch
+from triptych.interop.torch_tracers import as_operator, tell_torch
 from triptych.metastage.arguments.static_parts import identity
 from triptych.metastage.trace.trace import TRACING, active
 from triptych.support.config import OVERRIDES
@@ -95,7 +95,7 @@ def warm_call(
         dynamic=", ".join(name for name, fixed in zip(given, static, strict=True) if not fixed),
     )
     exec(warm_code(text), names)
-    call: Callable[..., Any] = opaque(names["__call__"])
+    call: Callable[..., Any] = as_operator(names["__call__"])
     tell_torch()
     return call
 

@@ -81,11 +81,10 @@ class TorchFacts:
     types: tuple[int, ...]
 
 
-def boxed_module(form: BoxedForm, facts: TorchFacts, has_autograd: bool) -> str:
+def boxed_module(form: BoxedForm, facts: TorchFacts) -> str:
     """The module's text."""
     kernels = [_kernel(form), _python_call("triptych.python", RUN, form, facts)]
-    if has_autograd:
-        kernels += [_autograd(form, facts), _python_call("triptych.python_follow", FOLLOW, form, facts)]
+    kernels += [_autograd(form, facts), _python_call("triptych.python_follow", FOLLOW, form, facts)]
     types = ", ".join(f"i32 {code}" for code in facts.types)
     name = f'c"{form.name}\\00"'
     return f"""

@@ -108,7 +108,7 @@ class NativeOperator:
         self._implement(namespace, "CPU", KERNEL)
 
     def register_autograd(self, namespace: str, follow: Callable[..., Any]) -> None:
-        """The same for autograd, of an operator that is differentiable."""
+        """The same for autograd."""
         self._set(FOLLOW, follow)
         self._implement(namespace, "Autograd", AUTOGRAD)
 
@@ -185,12 +185,12 @@ def _word(value: object, kind: str) -> int | None:
     return None
 
 
-def native_operator(form: BoxedForm, has_autograd: bool) -> NativeOperator | None:
+def native_operator(form: BoxedForm) -> NativeOperator | None:
     """The code of an operator; None where this version of PyTorch lacks what it needs, or a sealed process its code."""
     facts, symbols = _torch_facts(), _symbols()
     if facts is None or symbols is None:
         return None
-    text = boxed_module(form, facts, has_autograd)
+    text = boxed_module(form, facts)
     try:
         made = kept_object(f"boxed kernel {form.name}", Request(emit=("object",)), text)
     except SealedError:  # the functions of Python need nothing that would have to be compiled
@@ -201,6 +201,8 @@ def native_operator(form: BoxedForm, has_autograd: bool) -> NativeOperator | Non
 # failures -----------------------------------------------------------------------------------------------------------
 def note_failure(error: BaseException) -> int:
     """Note what a kernel has raised in this thread; gives the address of its text."""
+    if isinstance(error, RuntimeError):  # of an operator that was called on the way
+        error = take_failure(error)
     _FAILED.error = error
     _FAILED.text = ctypes.create_string_buffer(str(error).encode() or type(error).__name__.encode())
     return ctypes.addressof(_FAILED.text)

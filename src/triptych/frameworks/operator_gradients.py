@@ -11,8 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from triptych.compat.torch import torch
 from triptych.diagnostics.tensor_errors import OperatorDeclarationError, OperatorGradientError
+from triptych.frameworks.operator_borders import check_no_tangent
 from triptych.frameworks.operator_signatures import TENSORS, OperatorSignature
 from triptych.support.source import Span
+
+from torch._functorch.utils import enable_single_level_autograd_function  # isort: skip - after the error without torch
 
 GRADIENT = "grad_"
 """What a gradient is called: `grad_` and the name of the parameter or of the result."""
@@ -36,7 +39,7 @@ def following(
     backward: Backward | None,
     span: Span | None,
 ) -> Callable[..., Any]:
-    """What puts a node into autograd's graph where a gradient or a tangent is asked for, and elsewhere goes on.
+    """What puts a node into autograd's graph where a gradient is asked for, and elsewhere goes on.
 
     `torch.library.register_autograd` does the same, and takes 40 us for a call without a gradient.
     """
@@ -58,33 +61,25 @@ def following(
             return derive(ctx, upstream)
 
     Node.__name__ = Node.__qualname__ = f"{name}_backward"
-    apply: Any = super(torch.autograd.Function, Node).apply  # without what its own `apply` asks for function transforms
+    above: Any = super(torch.autograd.Function, Node)
+    apply = above.apply  # its own asks for rules that transforms need elsewhere
+    single_level = enable_single_level_autograd_function
+    names = [each.name for each in signature.given]
     tensors = tuple(i for i, each in enumerate(signature.given) if each.kind in TENSORS)
-    is_followed, forward, without_autograd = (
-        torch.is_grad_enabled,
-        torch.autograd.forward_ad,
-        torch._C._AutoDispatchBelowAutograd,
-    )
-    is_transformed = torch._C._are_functorch_transforms_active
+    is_followed, without_autograd = torch.is_grad_enabled, torch._C._AutoDispatchBelowAutograd
 
     def follow(*args: Value) -> Any:
         args = (*args, *defaults[len(args) :])  # the dispatcher leaves out the last ones that are defaults
-        if is_followed() or forward._current_level >= 0:
+        check_no_tangent(name, names, args)
+        if is_followed():
             for i in tensors:
-                if args[i] is not None and _is_differentiated(args[i]):
-                    return Node.apply(*args) if is_transformed() else apply(*args)
+                if args[i] is not None and args[i].requires_grad:
+                    with single_level():  # a transform of `torch.func` comes here once for each of its levels
+                        return apply(*args)
         with without_autograd():
             return dispatched(*args)
 
     return follow
-
-
-def _is_differentiated(tensor: Value) -> bool:
-    """Whether a gradient or a tangent of a tensor is asked for."""
-    if tensor.requires_grad and torch.is_grad_enabled():
-        return True
-    forward = torch.autograd.forward_ad
-    return forward._current_level >= 0 and forward.unpack_dual(tensor).tangent is not None
 
 
 class _Saved(NamedTuple):

@@ -12,10 +12,9 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from triptych.compat.torch import current_stream, torch
-from triptych.diagnostics.tensor_errors import OperatorDeclarationError
+from triptych.frameworks.operator_borders import check_made
 from triptych.frameworks.operator_signatures import OperatorSignature
 from triptych.support.source import Span
-from triptych.support.wording import with_article
 
 Value: TypeAlias = Any
 """A tensor of torch, which has no types here."""
@@ -28,7 +27,7 @@ def kernels(
 
     As text, which Python compiles once: walking over the signature would cost more than the call.
     """
-    names: dict[str, Any] = {"_like": _like, "_stream": current_stream, "_call": call}
+    names: dict[str, Any] = {"__name__": __name__, "_like": _like, "_stream": current_stream, "_call": call}
     head = []
     for each in signature.given:
         names[f"_{each.name}"] = each.default
@@ -51,14 +50,8 @@ def kernels(
 def _made(name: str, result: str, allocation: Callable[..., Any], span: Span | None, **given: Value) -> Any:
     """A result by a function of parameters."""
     made = allocation(**given)
-    if isinstance(made, torch.Tensor):
-        return made
-    raise OperatorDeclarationError(
-        f"what makes the result `{result}` of {name} returns no tensor",
-        span=span,
-        found=with_article(type(made).__name__),
-        expected="a tensor with shape, strides, type and device of the result",
-    )
+    check_made(result, name, made, given, span)
+    return made
 
 
 def _like(tensor: Value) -> Any:

@@ -31,6 +31,7 @@ from triptych.frameworks.boxed_libraries import (
     library_module,
 )
 from triptych.frameworks.native_operators import constants_of, dlpack_types, fits_boxed_call, form_of
+from triptych.frameworks.operator_borders import resolve_lazy, unfollowed, without_memory
 from triptych.frameworks.operator_gradients import Backward, following
 from triptych.frameworks.operator_results import kernels
 from triptych.frameworks.operator_signatures import OperatorParameter, OperatorSignature
@@ -222,13 +223,16 @@ def _complete(described: dict[str, Any], span: Span | None) -> Any:
     signature = OperatorSignature(short, tuple(parameters), described["results"], tuple(described["written"]))
     library = torch.library.Library(namespace, "FRAGMENT")
     _, fake = kernels(name, signature, _machine_code, span)
-    torch.library.register_fake(name, fake, lib=library)
+    torch.library.register_fake(name, without_memory(name, fake), lib=library)
     if signature.results and not signature.written:
         backward = None
         if described["backward"] is not None:
             function, takes, gives = described["backward"]
             backward = Backward(_operator(function), takes, gives)
         library.impl(short, following(name, signature, _operator(name)._op, backward, span), "Autograd")
+    elif signature.written:
+        library.impl(short, unfollowed(name, signature, _operator(name)._op), "Autograd")
+        resolve_lazy(library, name, signature, _operator(name)._op)
     return library
 
 

@@ -17,6 +17,7 @@ from triptych.driver.boundary import api_boundary, for_user
 from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import Entry, JitFunction, KernelFunction
 from triptych.frameworks.native_operators import NativeOperator, form_of, native_operator, take_failure
+from triptych.frameworks.operator_borders import check_returns, resolve_lazy, unfollowed, without_memory
 from triptych.frameworks.operator_gradients import GRADIENT, Backward, check_taken, following
 from triptych.frameworks.operator_results import kernels
 from triptych.frameworks.operator_signatures import (
@@ -94,6 +95,7 @@ class Operator:
                 expected="a namespace and a name: `mylib::mul`",
             )
         self.name = name
+        self.origin = function
         self.default: Any = None
         """The operator as PyTorch has it; None until it is known what the function writes."""
         self._dispatched: Any = None
@@ -155,9 +157,12 @@ class Operator:
             native.register(namespace, self._run)
         self._function.native = native
         self._fake = fake
-        torch.library.register_fake(self.name, fake, lib=library)
+        torch.library.register_fake(self.name, without_memory(self.name, fake), lib=library)
         self.default = getattr(getattr(torch.ops, namespace), short).default
         self._dispatched = self.default._op
+        if signature.written:
+            self._register_autograd(unfollowed(self.name, signature, self._dispatched))
+            resolve_lazy(library, self.name, signature, self._dispatched)
         for register in self._on_definition:
             register()
 
@@ -167,7 +172,7 @@ class Operator:
         if before is not None:
             before.unregister()
         form = form_of(self._signature, self.static)
-        made = None if form is None else native_operator(form, self._is_differentiable)
+        made = None if form is None else native_operator(form)
         if made is not None:
             _NATIVE[self.name] = made
         return made
@@ -220,6 +225,7 @@ class Operator:
         self._define()
 
     def _check_written(self, compiled: CompiledFunction) -> None:
+        check_returns(self.name, compiled.has_results, self._span)
         if self.default is None:
             return
         signature, found = self._signature, _written(compiled)
@@ -275,7 +281,10 @@ class Operator:
             takes = [e.name for e in of_operator.given] if of_operator else [*inspect.signature(backward).parameters]
             check_taken(self.name, self._signature, takes, self._span)
             self.backward = Backward(backward, takes, None if of_operator is None else list(of_operator.results))
-        follow = following(self.name, self._signature, self._dispatched, self.backward, self._span)
+        self._register_autograd(following(self.name, self._signature, self._dispatched, self.backward, self._span))
+
+    def _register_autograd(self, follow: Callable[..., Any]) -> None:
+        """What runs where autograd, a tracer or a transform has a business with the tensors of a call."""
         native = self._function.native
         if native is None:
             self._library.impl(self._signature.name, follow, "Autograd")
@@ -376,7 +385,10 @@ def _backward_operator(
             found=", ".join(parameters),
             expected=f"parameters such as `{GRADIENT}{inputs[0]}`, which it writes",
         )
-    return Operator(backward, f"{name}_backward", gradients, None, library, span)
+    derived = Operator(backward, f"{name}_backward", gradients, None, library, span)
+    derived.differentiate(None)  # a second derivative is an error
+    derived.batch("loop")
+    return derived
 
 
 def _jitted(function: Callable[..., Any], span: Span | None) -> JitFunction:

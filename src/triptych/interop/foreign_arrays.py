@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import sys
 from functools import cache
+from inspect import getattr_static
 from typing import Any
 
 from triptych.diagnostics.tensor_errors import TracedByJaxError
@@ -16,6 +17,7 @@ from triptych.support.forking import import_late
 
 _BUFFERS = (array.array, memoryview)
 _INTERFACE = "__array_interface__"
+_CUDA_INTERFACE = "__cuda_array_interface__"
 
 
 # Any: what offers memory is asked of its class; so in all of this file.
@@ -43,6 +45,16 @@ def foreign_array(value: Any) -> Any:
     if _has_platform(type(value)) and (value.platform() != "cpu" or not value.is_fully_addressable):
         raise BufferError(f"the array lies on {value.platform()}")
     return _numpy().asarray(value)
+
+
+def advice(value: object) -> str:
+    """What to write for an object that offers its memory by a protocol that is not read; empty for all others."""
+    if getattr_static(value, _CUDA_INTERFACE, None) is None:
+        return ""
+    return (
+        f"`cupy.asarray(x)` or `torch.as_tensor(x, device='cuda')`: they share the memory that `{_CUDA_INTERFACE}` "
+        "describes, and offer it by DLPack (`__dlpack__`)"
+    )
 
 
 @cache

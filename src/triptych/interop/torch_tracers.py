@@ -1,8 +1,9 @@
 """Torch tracers (`torch.compile`, `make_fx`, `torch.jit.trace`, …): they record torch's calls, not compiled code.
 
-`torch.compile` leaves calls of ours out of its graph: `opaque` says so, with the reason. Under the other tracers a call
-would happen once, while they record, and be missing from the recording: `check_untraced` refuses it. torch is never
-imported for this: who has not imported it traces nothing.
+`torch.compile` traces an operator in the place of a call of a `@jit` function: `in_graph`. It leaves all other calls of
+ours out of its graph: `opaque` says so, with the reason. Under the other tracers a call would happen once, while they
+record, and be missing from the recording: `check_untraced` refuses it. torch is never imported for this: who has not
+imported it traces nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from triptych.diagnostics.tensor_errors import TracedByTorchError
+from triptych.support.forking import import_late
 from triptych.support.wording import with_article
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,8 +29,42 @@ _INCLUDED = "_ZN3c104impl28tls_is_dispatch_key_includedENS_11DispatchKeyE"
 KEYS = ("Python", "Tracer")
 """The kinds that record: modes such as that of `make_fx`, and the tracer of `torch.jit.trace`."""
 
+_FAKES, _PROXIES, _FUNCTIONAL = "a tracer with fake tensors", "make_fx", "functionalization"
+_FAKE_MODE = "FakeTensorMode"
+_RECORDERS = (_FAKES, _PROXIES, _FUNCTIONAL, _FAKE_MODE)
+"""Tracers that record operators of torch, whoever calls them."""
+
 _UNTOLD: dict[int, weakref.ref[CodeType]] = {}
 """Code that torch has not been told of, by id: a code object is equal to others and costs much to hash."""
+
+
+BARE_CALLS = "triptych.frameworks.torch_bare_calls"
+"""The module that makes an operator of a bare call."""
+IN_GRAPH: list[Callable[..., Any]] = []
+"""What makes a call of an operator out of a call that `torch.compile` traces; empty until it meets the first one."""
+_GRAPHS = "triptych.frameworks.torch_graphs"
+
+
+def _load_graphs() -> bool:
+    import_late(_GRAPHS)
+    return True
+
+
+_constant: Any = _load_graphs
+_constant._dynamo_marked_constant = True
+
+
+def in_graph(function: object, *args: object, **kwargs: object) -> Any:
+    """What `torch.compile` traces in the place of a call of a function of ours."""
+    _load_graphs()
+    return IN_GRAPH[0](function, *args, **kwargs)
+
+
+def as_operator(function: F) -> F:
+    """Mark a method by which a function is called: `opaque`, but where the call can be one of an operator."""
+    marked: Any = opaque(function)
+    marked._torchdynamo_inline = in_graph
+    return function
 
 
 def opaque(function: F) -> F:
@@ -58,9 +94,8 @@ def tell_torch() -> None:
 
 def check_untraced(value: object) -> None:
     """Refuse a tensor that stands for others, and any tensor of torch while a tracer records."""
-    torch: Any = sys.modules.get("torch")
-    tracer = None
-    if torch is not None and hasattr(torch, "fx"):  # else it is still being imported
+    torch, tracer = _imported(), None
+    if torch is not None:
         if isinstance(value, torch.fx.Proxy):
             tracer = "torch.fx.symbolic_trace"
         elif isinstance(value, torch.Tensor):
@@ -74,16 +109,32 @@ def check_untraced(value: object) -> None:
         )
 
 
-# Any: torch as a module, which has no types here; so in `_recording`.
+def is_recorded(value: object) -> bool:
+    """Whether a tracer would record an operator of torch that is called with a tensor: the call can be one, then."""
+    torch = _imported()
+    if torch is None or not isinstance(value, torch.Tensor):
+        return False
+    return (_stands_for_others(torch, value) or _recording(torch)) in _RECORDERS
+
+
+# Any: torch as a module, which has no types here; so below.
+def _imported() -> Any:
+    """None where it is not, or is still being imported."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and hasattr(torch, "fx") else None
+
+
 def _stands_for_others(torch: Any, tensor: object) -> str | None:
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         batched = torch._C._functorch.is_batchedtensor(tensor)
         return "torch.vmap" if batched else "a transform of torch.func"
-    if torch._is_functional_tensor(tensor) or type(tensor).__name__ == "FunctionalTensor":
-        return "functionalization"
+    if type(tensor).__name__ == "FunctionalTensor":
+        return _FUNCTIONAL
+    if torch._is_functional_tensor(tensor):
+        return "torch.func.functionalize"
     fakes: Any = sys.modules.get("torch._subclasses.fake_tensor")
     if fakes is not None and isinstance(tensor, fakes.FakeTensor):
-        return "a tracer with fake tensors"
+        return _FAKES
     return None
 
 
@@ -92,7 +143,7 @@ def _recording(torch: Any) -> str | None:
     if torch._C._get_tracing_state() is not None:
         return "torch.jit.trace"
     keys = torch._C._TorchDispatchModeKey
-    modes = ((keys.PROXY, "make_fx"), (keys.FUNCTIONAL, "functionalization"), (keys.FAKE, "FakeTensorMode"))
+    modes = ((keys.PROXY, _PROXIES), (keys.FUNCTIONAL, _FUNCTIONAL), (keys.FAKE, _FAKE_MODE))
     return next((tracer for key, tracer in modes if torch._C._get_dispatch_mode(key) is not None), None)
 
 

@@ -27,13 +27,17 @@ _FRAMEWORK = frozenset(
     }
 )
 """Packages whose frames say nothing about the user's program."""
+_DISPATCHER = "torch._ops"
+"""By which PyTorch's dispatcher is called, and through it an operator of ours."""
 _LIBRARY = os.path.dirname(os.__file__)
 
 
 def is_framework(frame: FrameType) -> bool:
     """Whether a frame belongs to Triptych or to the packages it calls through."""
     module = str(frame.f_globals.get("__name__"))
-    return module.partition(".")[0] in _FRAMEWORK or frame.f_code.co_filename.startswith("<guard")
+    if module.partition(".")[0] in _FRAMEWORK or module == _DISPATCHER:
+        return True
+    return frame.f_code.co_filename.startswith("<guard")
 
 
 def user_traceback(traceback: TracebackType | None, same: Callable[[CodeType], object]) -> TracebackType | None:

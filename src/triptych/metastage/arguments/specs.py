@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 from triptych.diagnostics.runtime_errors import ArgumentTypeError
+from triptych.interop.foreign_arrays import advice
 from triptych.interop.streams import is_stream_class, stream_handle
 from triptych.interop.torch_tensors import check_described
 from triptych.metastage.arguments.argument_kinds import ArgumentKind, Received, WantedArgument, c_values, kind_of
@@ -378,7 +379,8 @@ def _not_an_argument(value: object, path: str, caller: Span | None) -> ArgumentK
         span=caller,
         found=with_article(kind),
         expected="a number, a tensor, or a tuple, list, NamedTuple or dataclass of these",
-        instead=f"`{name}: Constexpr` if it is part of the program, or `register_jit_arg_adapter({kind})`",
+        instead=advice(value)
+        or f"`{name}: Constexpr` if it is part of the program, or `register_jit_arg_adapter({kind})`",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
 from triptych.diagnostics.tensor_errors import ReadOnlyTensorError, TracedByJaxError, UnsupportedTensorError
+from triptych.support.errors import TriptychError
 
 
 class OwnInterface:
@@ -85,6 +86,21 @@ def test_what_may_not_be_written_or_is_no_tensor() -> None:
             double(frozen, frozen)
     with pytest.raises(UnsupportedTensorError, match="argument 'a'"):
         total(memoryview(b"abc").cast("c"))
+
+
+class OnGpu:
+    """Offers its memory by CUDA's own interface only."""
+
+    __cuda_array_interface__: ClassVar = {"shape": (4,), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+
+@pytest.mark.parametrize("call", [double, tt.compile(double, np.ones(4, np.float32), np.ones(4, np.float32))])
+def test_cuda_s_own_interface_is_answered_with_the_one_to_use(call: Callable[..., Any]) -> None:
+    with pytest.raises(TriptychError) as raised:
+        call(OnGpu(), OnGpu())
+    assert raised.value.code in ("TT0402", "TT0602")
+    assert "DLPack" in raised.value.instead
+    assert "torch.as_tensor(x, device='cuda')" in raised.value.instead
 
 
 def test_scalars_of_numpy_stay_numbers() -> None:

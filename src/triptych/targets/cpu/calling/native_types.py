@@ -22,7 +22,7 @@ from triptych.diagnostics.tensor_errors import (
 )
 from triptych.driver.boundary import for_user
 from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, array_type, describing_function
-from triptych.interop.foreign_arrays import foreign_array, is_foreign_array, offers_array
+from triptych.interop.foreign_arrays import advice, foreign_array, is_foreign_array, offers_array
 from triptych.interop.numpy_arrays import array_layout_is_known, is_array, is_masked
 from triptych.interop.tensor_views import TensorView, passing_view
 from triptych.interop.torch_tensors import TorchFields, check_settled, count_change, exporting, is_torch, torch_fields
@@ -292,6 +292,7 @@ def _view(value: object, leaf: Leaf) -> TensorView:
             span=caller(),
             found=_kind(value),
             expected=f"a tensor of {leaf.dtype}: a NumPy array, a torch tensor, or another object with `__dlpack__`",
+            instead=advice(value),
         )
     return _naming(leaf, passing_view, value)
 
