@@ -78,3 +78,9 @@ class OperatorGradientError(TriptychError, NotImplementedError):
     """A gradient through an operator that has no backward function."""
 
     code = "TT0655"
+
+
+class MissingProgramError(TriptychError, LookupError):
+    """A framework calls a compiled program that neither this process nor its store has."""
+
+    code = "TT0656"

@@ -51,18 +51,20 @@ def load(compiled: Compiled) -> Loaded:
         packed = _packed(code, entry, traced)
         call = _through_call_path(packed)
         if not has_tensors:
-            return Loaded(compiled, call, packed=packed)
+            return Loaded(compiled, call, packed=packed, entry=code.address)
         call = calling_with_tensors(traced.parameters, call)
-        return Loaded(compiled, call, attempting(call), is_read_natively, packed)
+        return Loaded(compiled, call, attempting(call), is_read_natively, packed, code.address)
     code = loader.load_object(compiled.artifact, PYTHON_CALL, _imports(compiled.artifact), entry)
     packed = _packed(code, entry, traced)
     elsewhere = _through_call_path(packed)
+    address = code.library[entry]
     if not has_tensors:
-        return Loaded(compiled, python_function(traced.name, code.address, elsewhere, code), packed=packed)
+        own = python_function(traced.name, code.address, elsewhere, code)
+        return Loaded(compiled, own, packed=packed, entry=address)
     again = calling_with_views(traced.parameters, lambda: function, elsewhere)
     function = python_function(traced.name, code.address, again, code)
     attempt = python_function(traced.name, code.address, refused, code, quiet=True)
-    return Loaded(compiled, function, attempt, is_read_natively, packed)
+    return Loaded(compiled, function, attempt, is_read_natively, packed, address)
 
 
 def _packed(code: loader.LoadedObject, entry: str, traced: Traced) -> Callable[[], Any]:
