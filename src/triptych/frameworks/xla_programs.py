@@ -143,14 +143,38 @@ def _find_program(address: int, size: int) -> None:
                 expected="the same version of Triptych, on the same kind of processor",
                 instead="`jax.export` once more, on a machine like this one",
             )
-        inputs, outputs, sources = json.loads(plan)
-        _keep(text, _read(digest, target), [_source(each) for each in sources], inputs, outputs)
+        inputs, outputs, sources = _read_plan(plan)
+        _keep(text, _read(digest, target), sources, inputs, outputs)
 
 
-def _source(read: Any) -> Source:
-    if not isinstance(read, list):
-        return read  # type: ignore[no-any-return]
-    return (*read[:2], tuple(read[2])) if len(read) == 3 else (read[0], read[1])
+def _read_plan(plan: str) -> tuple[int, int, list[Source]]:
+    """How arguments are packed. Native code follows it, so nothing is believed."""
+    try:
+        inputs, outputs, written = json.loads(plan)
+        sources = [_read_source(each, {"input": inputs, "number": inputs, "output": outputs}) for each in written]
+        if type(inputs) is not int or type(outputs) is not int:
+            raise ValueError("a number of arrays")
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise MissingProgramError(
+            "the text of this call does not say how its arguments are packed",
+            found=f"{plan!r}: {error}",
+            expected="what `triptych.jax` has written",
+            instead="`jax.export` once more",
+        ) from None
+    return inputs, outputs, sources
+
+
+def _read_source(each: Any, counts: dict[str, int]) -> Source:
+    if isinstance(each, bool | int | float):
+        return each
+    kind, index, *orders = each
+    if type(index) is not int or not 0 <= index < counts[kind] or len(orders) > 1:
+        raise ValueError(f"no array {index!r}")
+    if not orders:
+        return kind, index
+    if any(type(mode) is not int for mode in orders[0]) or sorted(orders[0]) != list(range(len(orders[0]))):
+        raise ValueError(f"no order of modes {orders[0]!r}")
+    return kind, index, tuple(orders[0])
 
 
 def _read(digest: str, target: Target) -> Loaded:

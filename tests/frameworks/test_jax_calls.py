@@ -1,0 +1,636 @@
+"""`triptych.jax.call`: calls made of `@jit` functions behave in JAX's transforms as JAX's own operations do."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import triptych as tt
+from tests.frameworks.jax_kernels import checked
+from triptych import cute
+from triptych.diagnostics.tensor_errors import OperatorDeclarationError, OperatorGradientError, UnsupportedTensorError
+
+jax: Any = pytest.importorskip("jax")
+ours: Any = pytest.importorskip("triptych.jax")
+jnp: Any = jax.numpy
+THREADS = 32
+SOURCE = Path(tt.__file__).parents[1]
+
+
+# kernels --------------------------------------------------------------------------------------------------------------
+@tt.kernel
+def mul_kernel(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
+    row, first = cute.arch.block_idx()[0], cute.arch.thread_idx()[0]
+    for j in range(first, a.shape[1], THREADS):
+        c[row, j] = a[row, j] * b[row, j]
+
+
+@tt.jit
+def mul(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
+    mul_kernel(a, b, c).launch(grid=a.shape[0], block=THREADS)
+
+
+@tt.jit
+def mul_backward(a: cute.Tensor, b: cute.Tensor, grad_c: cute.Tensor, grad_a: cute.Tensor, grad_b: cute.Tensor) -> None:
+    mul_kernel(grad_c, b, grad_a).launch(grid=a.shape[0], block=THREADS)
+    mul_kernel(grad_c, a, grad_b).launch(grid=a.shape[0], block=THREADS)
+
+
+@tt.jit
+def copy(x: cute.Tensor, y: cute.Tensor) -> None:
+    for i in range(x.shape[0]):
+        y[i] = x[i]
+
+
+@tt.jit
+def negate(x: cute.Tensor, y: cute.Tensor) -> None:
+    for i in range(x.shape[0]):
+        y[i] = not x[i]
+
+
+@tt.jit
+def scale(x: cute.Tensor, factor: tt.Float32, y: cute.Tensor, times: tt.Constexpr[int] = 1) -> None:
+    for i in range(x.shape[0]):
+        y[i] = x[i] * factor * times
+
+
+@tt.jit
+def shift(x: cute.Tensor, by: tt.Int32, y: cute.Tensor) -> None:
+    for i in range(x.shape[0]):
+        y[i] = x[i] + by
+
+
+@tt.jit
+def both(x: cute.Tensor, total: cute.Tensor, double: cute.Tensor) -> None:
+    found = tt.Float32(0)
+    for i in range(x.shape[0]):
+        found += x[i]
+        double[i] = x[i] * 2.0
+    total[()] = found
+
+
+@tt.jit
+def increment(x: cute.Tensor) -> None:
+    for i in range(x.shape[0]):
+        x[i] = x[i] + 1.0
+
+
+@tt.jit
+def increment_into(x: cute.Tensor, y: cute.Tensor) -> None:
+    for i in range(x.shape[0]):
+        y[i] = x[i] + 1.0
+
+
+@tt.jit
+def nothing(x: cute.Tensor, y: cute.Tensor) -> None:
+    pass
+
+
+@tt.jit
+def of_four(x: cute.Tensor, y: cute.Tensor) -> None:
+    for i in tt.range_constexpr(cute.size(x)):
+        y[i] = x[i] + cute.size(x)
+
+
+def like(x: Any, *_: Any) -> Any:
+    return x
+
+
+def ones(*shape: int) -> Any:
+    return jnp.ones(shape, jnp.float32)
+
+
+mul_call = ours.call(mul, output_shape_dtype=like, vjp=mul_backward)
+
+
+# values ---------------------------------------------------------------------------------------------------------------
+def test_a_call_inside_and_outside_of_jit() -> None:
+    for shape in ((2, 3), (5, 40), (1, 1)):
+        a, b = np.random.rand(2, *shape).astype(np.float32)
+        np.testing.assert_array_equal(mul_call(a, b), a * b)
+        found = jax.jit(lambda a, b: mul_call(a, b) + 1)(a, b)
+        np.testing.assert_array_equal(found, a * b + 1)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "int8", "int16", "int32", "uint8", "uint32"])
+def test_element_types(dtype: str) -> None:
+    x = jnp.arange(9).astype(dtype)
+    found = jax.jit(ours.call(copy, output_shape_dtype=like))(x)
+    assert found.dtype == x.dtype
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(x))
+
+
+def test_booleans() -> None:
+    x = jnp.asarray([True, False, True])
+    np.testing.assert_array_equal(jax.jit(ours.call(negate, output_shape_dtype=like))(x), [False, True, False])
+
+
+def test_wide_types() -> None:
+    with jax.enable_x64(True):
+        for dtype in ("float64", "int64", "uint64"):
+            x = jnp.arange(5).astype(dtype) * 3
+            assert x.dtype == dtype
+            np.testing.assert_array_equal(jax.jit(ours.call(copy, output_shape_dtype=like))(x), x)
+
+
+def test_elements_that_the_language_has_not() -> None:
+    with pytest.raises(UnsupportedTensorError, match="complex64"):
+        ours.call(copy, output_shape_dtype=like)(jnp.ones(3, jnp.complex64))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_empty_arrays(shape: tuple[int, ...]) -> None:
+    assert jax.jit(mul_call)(jnp.ones(shape), jnp.ones(shape)).shape == shape
+
+
+def test_two_outputs_one_without_modes() -> None:
+    shapes = {"total": jax.ShapeDtypeStruct((), np.float32), "double": jax.ShapeDtypeStruct((4,), np.float32)}
+    order = ("double", "total")  # of the leaves of a dict: by name
+
+    @tt.jit
+    def swapped(x: cute.Tensor, double: cute.Tensor, total: cute.Tensor) -> None:
+        both(x, total, double)
+
+    found = jax.jit(ours.call(swapped, output_shape_dtype=shapes))(jnp.arange(4.0))
+    assert tuple(sorted(found)) == order
+    assert float(found["total"]) == 6
+    np.testing.assert_array_equal(found["double"], [0, 2, 4, 6])
+    pair = ours.call(both, output_shape_dtype=(shapes["total"], shapes["double"]))(jnp.arange(4.0))
+    assert isinstance(pair, tuple)
+    assert float(pair[0]) == 6
+
+
+def test_numbers_that_are_known() -> None:
+    x = jnp.arange(3.0)
+    for factor in (0.5, 3):
+        for times in (1, 2):
+            found = ours.call(scale, output_shape_dtype=like, factor=factor, times=times)
+            np.testing.assert_array_equal(jax.jit(found)(x), np.arange(3.0) * factor * times)
+
+
+def test_numbers_that_a_call_tells() -> None:
+    scaled = jax.jit(ours.call(scale, output_shape_dtype=like))
+    for factor in (0.5, 3, True, np.float32(2), jnp.asarray(7)):
+        np.testing.assert_array_equal(scaled(jnp.arange(3.0), factor), np.arange(3.0) * np.float32(factor))
+    shifted = jax.jit(ours.call(shift, output_shape_dtype=like))
+    for by in (-3, np.int8(-5), np.uint16(40000), True):
+        np.testing.assert_array_equal(shifted(jnp.arange(3), by), np.arange(3) + int(by))
+    with pytest.raises(OperatorDeclarationError, match="`by` of shift is a number"):
+        shifted(jnp.arange(3), jnp.arange(2))
+
+
+def test_static_shapes() -> None:
+    call = ours.call(of_four, output_shape_dtype=like, use_static_tensors=True)
+    for size in (4, 6):
+        np.testing.assert_array_equal(jax.jit(call)(ones(size)), 1 + np.full(size, size))
+
+
+def test_modes_in_another_order() -> None:
+    @tt.jit
+    def transpose(x: cute.Tensor, y: cute.Tensor) -> None:
+        for i in range(y.shape[0]):
+            for j in range(y.shape[1]):
+                y[i, j] = x[i, j]
+
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    shape = jax.ShapeDtypeStruct((3, 2), np.float32)
+    for static in (True, False):
+        spec = ours.TensorSpec(mode=(1, 0), static=static)
+        found = jax.jit(ours.call(transpose, output_shape_dtype=shape, input_spec=(spec,)))(x)
+        np.testing.assert_array_equal(found, x.T)
+    with pytest.raises(OperatorDeclarationError, match="TensorSpec of `x`"):
+        ours.call(transpose, output_shape_dtype=shape, input_spec=(ours.TensorSpec(mode=(1, 1)),))(x)
+
+
+def test_a_promised_multiple_is_checked() -> None:
+    call = ours.call(copy, output_shape_dtype=like, input_spec=(ours.TensorSpec(divisibility=(4,)),))
+    np.testing.assert_array_equal(jax.jit(call)(ones(8)), np.ones(8))
+    with pytest.raises(Exception, match=r"TT0643|multiple of 4"):
+        jax.jit(call)(ones(6)).block_until_ready()
+
+
+def test_eight_threads() -> None:
+    run = jax.jit(mul_call)
+    failures: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for size in range(1, 40):
+                a = np.full((3, size), number, np.float32)
+                np.testing.assert_array_equal(run(a, a), a * a)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+# written inputs -------------------------------------------------------------------------------------------------------
+def test_a_donated_input_is_the_output_and_others_stay() -> None:
+    call = ours.call(increment, output_shape_dtype=like, input_output_aliases={0: 0})
+    x = jnp.arange(1000.0)
+    before = x.unsafe_buffer_pointer()
+    y = jax.jit(call)(x)
+    np.testing.assert_array_equal(x, np.arange(1000.0))
+    np.testing.assert_array_equal(y, np.arange(1000.0) + 1)
+    z = jax.jit(call, donate_argnums=0)(x)
+    assert z.unsafe_buffer_pointer() == before
+    assert x.is_deleted()
+    np.testing.assert_array_equal(z, np.arange(1000.0) + 1)
+
+
+def test_an_output_in_an_input_may_have_a_parameter_of_its_own() -> None:
+    call = ours.call(increment_into, output_shape_dtype=like, input_output_aliases={0: 0})
+    np.testing.assert_array_equal(jax.jit(call)(jnp.arange(5.0)), np.arange(5.0) + 1)
+
+
+def test_a_written_input_is_declared() -> None:
+    with pytest.raises(OperatorDeclarationError, match="writes the input `x`") as caught:
+        bad = ours.call(increment, output_shape_dtype=())  # here
+        jax.jit(bad)(ones(3))
+    assert caught.value.span is not None
+    assert caught.value.span.text().endswith("# here")
+    assert "input_output_aliases={0: 0}" in caught.value.instead
+
+
+def test_an_output_is_written() -> None:
+    with pytest.raises(OperatorDeclarationError, match="never writes the output `y`") as caught:
+        bad = ours.call(nothing, output_shape_dtype=like)  # here
+        jax.jit(bad)(ones(3))
+    assert caught.value.span is not None
+    assert caught.value.span.text().endswith("# here")
+
+
+def test_an_alias_fits() -> None:
+    shape = jax.ShapeDtypeStruct((4,), np.float32)
+    for aliases in ({0: 0}, {1: 0}, {0: 1}):
+        with pytest.raises(OperatorDeclarationError, match="share their memory"):
+            ours.call(increment_into, output_shape_dtype=shape, input_output_aliases=aliases)(ones(3))
+
+
+# declarations ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: ours.call(mul_kernel, output_shape_dtype=like), "made of a `@jit` function"),
+        (lambda: ours.call(3, output_shape_dtype=like), "made of a `@jit` function"),
+        (lambda: ours.call(mul, output_shape_dtype=like, vmap="loop"), "no rule of `jax.vmap`"),
+        (lambda: ours.call(mul, output_shape_dtype=like, vjp=3), "computes no cotangents"),
+        (lambda: ours.call(mul, output_shape_dtype=like, d=3), "no parameter `d`"),
+        (lambda: ours.call(mul, output_shape_dtype=like)(ones(1, 1)), "not as many parameters"),
+        (lambda: ours.call(mul, output_shape_dtype=like)(*[ones(1, 1)] * 4), "not as many parameters"),
+        (lambda: ours.call(mul, output_shape_dtype=like)(object(), "b"), "takes arrays"),
+    ],
+)
+def test_a_wrong_declaration_is_an_error_at_its_line(make: Callable[[], Any], said: str) -> None:
+    with pytest.raises(OperatorDeclarationError, match=said) as caught:
+        make()
+    assert caught.value.code == "TT0654"
+    assert caught.value.span is not None
+    assert caught.value.span.file == __file__
+
+
+def test_a_function_that_returns_is_refused() -> None:
+    @tt.jit
+    def returning(x: cute.Tensor, y: cute.Tensor) -> tt.Float32:
+        y[0] = x[0]
+        return x[0]
+
+    with pytest.raises(OperatorDeclarationError, match="returns a value"):
+        ours.call(returning, output_shape_dtype=like)(ones(3))
+
+
+def test_a_tracer_given_to_the_function_itself() -> None:
+    with pytest.raises(TypeError, match="TT0651") as caught:
+        jax.jit(lambda x: increment(x))(ones(3))
+    assert "triptych.jax.call" in str(caught.value)
+
+
+# errors of calls ------------------------------------------------------------------------------------------------------
+def test_a_failed_check_of_the_kernel_is_told_by_xla() -> None:
+    run = jax.jit(ours.call(checked, output_shape_dtype=like))
+    np.testing.assert_array_equal(run(ones(3)), np.ones(3))
+    for _ in range(2):
+        with pytest.raises(Exception, match="x is never negative") as caught:
+            run(-ones(3)).block_until_ready()
+        assert "[TT" in str(caught.value)
+        assert "jax_kernels.py" in str(caught.value)
+    np.testing.assert_array_equal(run(ones(3)), np.ones(3))
+
+
+def test_errors_in_threads_of_xla_keep_their_text() -> None:
+    """Other threads than Python's have no state of Python's that an exception could be kept in."""
+    bad = ours.call(checked, output_shape_dtype=like)
+
+    def program(x: Any) -> Any:
+        found = [bad(x - i) for i in range(6)]
+        return sum(jnp.sort(each) for each in found)
+
+    for _ in range(5):
+        with pytest.raises(Exception, match="x is never negative"):
+            jax.jit(program)(ones(1000)).block_until_ready()
+
+
+# transforms -----------------------------------------------------------------------------------------------------------
+def test_gradients_in_float64() -> None:
+    check_grads = pytest.importorskip("jax.test_util").check_grads
+    with jax.enable_x64(True):
+        a, b = np.random.rand(2, 3, 5)
+        check_grads(mul_call, (a, b), order=1, modes=["rev"])
+        check_grads(jax.jit(lambda a, b: jnp.sin(mul_call(a * 2, b))), (a, b), order=1, modes=["rev"])
+
+
+def test_a_vjp_may_be_a_call_or_a_function() -> None:
+    a, b = jnp.asarray(np.random.rand(2, 3, 5), jnp.float32)
+    backward = ours.call(mul_backward, output_shape_dtype=lambda a, b, grad_c: [a, b])
+    functions = (
+        backward,
+        lambda a, b, grad_c: (grad_c * b, grad_c * a),
+        lambda a, b, grad_c: {"grad_b": grad_c * a, "grad_a": grad_c * b},
+    )
+    for vjp in functions:
+        call = ours.call(mul, output_shape_dtype=like, vjp=vjp)
+        found = jax.jit(jax.grad(lambda a, b, call=call: (call(a, b) ** 2).sum(), argnums=(0, 1)))(a, b)
+        np.testing.assert_allclose(found[0], 2 * a * b * b, rtol=1e-5)
+        np.testing.assert_allclose(found[1], 2 * a * b * a, rtol=1e-5)
+    none_for_b = ours.call(mul, output_shape_dtype=like, vjp=lambda b, grad_c: (grad_c * b, None))
+    np.testing.assert_array_equal(jax.grad(lambda b: none_for_b(a, b).sum())(b), np.zeros((3, 5)))
+
+
+def test_a_vjp_may_take_results() -> None:
+    @tt.jit
+    def exponential(x: cute.Tensor, y: cute.Tensor) -> None:
+        for i in range(x.shape[0]):
+            y[i] = cute.math.exp(x[i])
+
+    call = ours.call(exponential, output_shape_dtype=like, vjp=lambda y, grad_y: y * grad_y)
+    x = jnp.asarray([0.0, 1.0, 2.0])
+    np.testing.assert_allclose(jax.grad(lambda x: call(x).sum())(x), np.exp(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("vjp", "said"),
+    [
+        (lambda z: z, "takes `z`"),
+        (lambda grad_c: grad_c, "another number of cotangents"),
+        (mul, "computes no cotangent"),
+    ],
+)
+def test_a_vjp_that_does_not_fit(vjp: Callable[..., Any], said: str) -> None:
+    call = ours.call(mul, output_shape_dtype=like, vjp=vjp)
+    with pytest.raises(OperatorDeclarationError, match=said):
+        jax.grad(lambda a: call(a, a).sum())(ones(2, 2))
+
+
+def test_without_vjp_a_gradient_is_an_error_that_names_the_call() -> None:
+    call = ours.call(mul, output_shape_dtype=like)
+    for transform in (jax.grad, lambda f: jax.jit(jax.grad(f))):
+        with pytest.raises(OperatorGradientError, match="call of mul has no vjp") as caught:
+            transform(lambda a: call(a, a).sum())(ones(2, 2))
+        assert "vjp=" in caught.value.instead
+        assert caught.value.span is not None
+        assert caught.value.span.file == __file__
+    a = jax.grad(lambda a: (call(ones(2, 2), ones(2, 2)) * a).sum())(ones(2, 2))  # not through the call
+    np.testing.assert_array_equal(a, np.ones((2, 2)))
+
+
+@tt.jit
+def mul_batches(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
+    """Of tensors of two modes, or of batches of them, which may be one for all."""
+    if tt.const_expr(cute.rank(a) == 3):
+        for n in range(c.shape[0]):
+            for i in range(c.shape[1]):
+                for j in range(c.shape[2]):
+                    m, k = min(n, a.shape[0] - 1), min(n, b.shape[0] - 1)
+                    c[n, i, j] = a[m, i, j] * b[k, i, j]
+    else:
+        for i in range(c.shape[0]):
+            for j in range(c.shape[1]):
+                c[i, j] = a[i, j] * b[i, j]
+
+
+@pytest.mark.parametrize("rule", ["sequential", "expand_dims", "broadcast_all"])
+def test_batches(rule: str) -> None:
+    call = ours.call(mul_batches, output_shape_dtype=like, vmap=rule, vjp=mul_backward)
+    a, b = jnp.asarray(np.random.rand(2, 4, 3, 5), jnp.float32)
+    np.testing.assert_array_equal(jax.vmap(call)(a, b), a * b)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(call, in_axes=(1, None), out_axes=1))(a, b[:, 0]), a * b[:, :1])
+    np.testing.assert_array_equal(jax.vmap(call, in_axes=(0, None))(a, b[0]), a * b[0])
+
+
+def test_batches_of_gradients() -> None:
+    a, b = jnp.asarray(np.random.rand(2, 4, 3, 5), jnp.float32)
+    found = jax.jit(jax.vmap(jax.grad(lambda a, b: mul_call(a, b).sum())))(a, b)
+    np.testing.assert_array_equal(found, b)
+    found = jax.grad(lambda a: jax.vmap(mul_call)(a, b).sum())(a)
+    np.testing.assert_array_equal(found, b)
+
+
+def test_a_rule_may_be_a_function() -> None:
+    def rule(size: int, batched: list[bool], a: Any, b: Any) -> Any:
+        assert (size, batched) == (4, [True, True])
+        return mul_call(a.reshape(-1, 5), b.reshape(-1, 5)).reshape(a.shape), True
+
+    call = ours.call(mul, output_shape_dtype=like, vmap=rule)
+    a, b = jnp.asarray(np.random.rand(2, 4, 3, 5), jnp.float32)
+    np.testing.assert_array_equal(jax.vmap(call)(a, b), a * b)
+
+
+# other processes ------------------------------------------------------------------------------------------------------
+def process(program: str, folder: Path, **variables: str) -> str:
+    """What a program of its own process prints; it has the store of the folder."""
+    path = os.pathsep.join([str(SOURCE), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path, "TRIPTYCH_CACHE": "1", "TRIPTYCH_CACHE_DIR": str(folder / "store")}
+    environment |= variables
+    file = folder / "program.py"
+    file.write_text(program)
+    ran = subprocess.run(
+        [sys.executable, file], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+SHARDED = """
+import jax, numpy as np, triptych as tt, triptych.jax
+from functools import partial
+from jax.sharding import PartitionSpec as P
+from triptych import cute
+
+@tt.jit
+def double(x: cute.Tensor, y: cute.Tensor):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] * 2.0 + x.shape[0]
+
+call = triptych.jax.call(double, output_shape_dtype=lambda x: x)
+for count in (2, 4):
+    mesh = jax.make_mesh((count,), "x", devices=jax.devices()[:count])
+    sharded = jax.jit(jax.shard_map(call, mesh=mesh, in_specs=P("x"), out_specs=P("x")))
+    x = np.arange(40, dtype=np.float32).reshape(8, 5)
+    found = sharded(jax.device_put(x, jax.NamedSharding(mesh, P("x"))))
+    assert len(found.sharding.device_set) == count
+    np.testing.assert_array_equal(found, x * 2 + 8 / count)
+    whole = jax.jit(call)(jax.device_put(x, jax.NamedSharding(mesh, P("x"))))
+    np.testing.assert_array_equal(whole, x * 2 + 8)
+print("right")
+"""
+
+
+def test_shard_map_on_two_and_four_devices(tmp_path: Path) -> None:
+    assert process(SHARDED, tmp_path, XLA_FLAGS="--xla_force_host_platform_device_count=4") == "right\n"
+
+
+EXPORTING = """
+import jax, numpy as np, triptych as tt, triptych.jax
+from jax import export
+from triptych import cute
+
+@tt.jit
+def axpy(x: cute.Tensor, y: cute.Tensor, factor: tt.Float32, z: cute.Tensor, more: tt.Float32):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            assert x[i, j] > -100.0, "x is too small"
+            z[i, j] = x[i, j] * factor + y[i, j] + more
+
+call = triptych.jax.call(axpy, output_shape_dtype=lambda x, y, factor: x, more=0.5)
+function = jax.jit(lambda x, y: jax.numpy.negative(call(x, y, 3.0)))
+checks = triptych.jax.get_export_disabled_safety_checks()
+m, n = export.symbolic_shape("m, n")
+for name, shape in {"known": (4, 3), "symbolic": (m, n)}.items():
+    kind = jax.ShapeDtypeStruct(shape, np.float32)
+    blob = export.export(function, disabled_checks=checks)(kind, kind).serialize()
+    open(name, "wb").write(blob)
+print("exported")
+"""
+
+RUNNING = """
+import jax, numpy as np, triptych.jax
+from jax import export
+
+for name, shapes in {"known": [(4, 3)], "symbolic": [(4, 3), (1, 7), (30, 20)]}.items():
+    exported = export.deserialize(open(name, "rb").read())
+    for shape in shapes:
+        x, y = np.random.rand(2, *shape).astype(np.float32)
+        for _ in range(2):
+            np.testing.assert_allclose(exported.call(x, y), -(x * 3 + y + 0.5), rtol=1e-6)
+    try:
+        exported.call(*[np.full((4, 3), -1000, np.float32)] * 2).block_until_ready()
+    except Exception as error:
+        print("x is too small" in str(error), "axpy" in str(error))
+print("right")
+"""
+
+
+def test_an_exported_program_runs_in_another_process(tmp_path: Path) -> None:
+    pytest.importorskip("flatbuffers")  # which JAX serializes with
+    assert process(EXPORTING, tmp_path) == "exported\n"
+    assert process(RUNNING, tmp_path) == "True True\nTrue True\nright\n"
+
+
+MISSING = """
+import numpy as np, triptych.jax
+from jax import export
+exported = export.deserialize(open("known", "rb").read())
+for _ in range(2):
+    try:
+        exported.call(*np.ones((2, 4, 3), np.float32)).block_until_ready()
+    except Exception as error:
+        print(error)
+"""
+
+
+def test_a_program_that_nobody_has_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    pytest.importorskip("flatbuffers")
+    process(EXPORTING, tmp_path)
+    said = process(MISSING, tmp_path, TRIPTYCH_CACHE_DIR=str(tmp_path / "other"))
+    assert said.count("[TT0656]") == 2
+    assert "triptych cache export" in said
+    assert "TRIPTYCH_CACHE=0" in process(MISSING, tmp_path, TRIPTYCH_CACHE="0")
+
+
+def exported_text(call: Any, *arrays: Any) -> str:
+    """The text by which XLA calls the program of a call."""
+    lowered = jax.jit(call).lower(*arrays).as_text()
+    found = lowered.partition('program = "')[2].partition('"}')[0]
+    return re.sub(r"\\([0-9A-F]{2})", lambda match: chr(int(match[1], 16)), found)
+
+
+def by_text(text: str, outputs: Any, *arrays: Any) -> Any:
+    return jax.jit(lambda *given: jax.ffi.ffi_call("triptych_call", outputs)(*given, program=text))(*arrays)
+
+
+def test_a_call_with_other_arrays_than_its_program_takes_is_xlas_error() -> None:
+    """As a program that was exported, and changed, would do."""
+    text = exported_text(mul_call, ones(2, 3), ones(2, 3))
+    shape = jax.ShapeDtypeStruct((2, 3), np.float32)
+    np.testing.assert_array_equal(by_text(text, shape, ones(2, 3), ones(2, 3)), np.ones((2, 3)))
+    for arrays, said in (
+        ((ones(2, 3), ones(2, 3, 1)), "TT06"),
+        ((ones(2, 3), jnp.ones((2, 3), jnp.int32)), "TT06"),
+        ((ones(2, 3), jnp.ones((2, 3), jnp.complex64)), "TT06"),
+        ((ones(2, 3),), "another number of inputs"),
+        ((ones(2, 3), ones(2, 3), ones(2, 3)), "another number of inputs"),
+    ):
+        with pytest.raises(Exception, match=said):
+            by_text(text, shape, *arrays).block_until_ready()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "TT0656"),
+        ("short", "TT0656"),
+        ("0" * 64 + " triptych-1 0123456789abcdef [1,1,[]]", "another version"),
+        ("0" * 64 + " triptych-9 0123456789abcdef [1,1,[]]", "another version"),
+    ],
+)
+def test_a_text_of_another_process_that_is_no_program(text: str, said: str) -> None:
+    with pytest.raises(Exception, match=said):
+        by_text(text, jax.ShapeDtypeStruct((3,), np.float32), ones(3)).block_until_ready()
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "",
+        "[1,1",
+        "3",
+        "[1,1]",
+        '[1,1,[["input",1],["output",0]]]',
+        '[1,1,[["input",-1],["output",0]]]',
+        '[1,1,[["input",0],["output",1]]]',
+        '[1,1,[["number",1],["output",0]]]',
+        '[1,1,[["inputs",0],["output",0]]]',
+        '[1,1,[["input",0,[1]],["output",0]]]',
+        '[1,1,[["input",0,[0,0]],["output",0]]]',
+        '[1,1,["a",["output",0]]]',
+        '[1,1,[["input",0]]]',
+        '["1",1,[["input",0],["output",0]]]',
+    ],
+)
+def test_a_program_with_a_wrong_plan(plan: str) -> None:
+    """Nothing of a text is believed that native code would follow."""
+    text = exported_text(ours.call(copy, output_shape_dtype=like), ones(3)).rpartition(" ")[0]
+    with pytest.raises(Exception, match=r"TT0\d\d\d"):
+        by_text(f"{text} {plan}", jax.ShapeDtypeStruct((3,), np.float32), ones(3)).block_until_ready()
+
+
+def test_a_call_without_a_text() -> None:
+    shape = jax.ShapeDtypeStruct((3,), np.float32)
+    for given in ({}, {"program": np.int32(3)}, {"program": "a", "more": "b"}):
+        with pytest.raises(Exception, match="no call of a function of Triptych"):
+            jax.jit(lambda x, given=given: jax.ffi.ffi_call("triptych_call", shape)(x, **given))(ones(3))
