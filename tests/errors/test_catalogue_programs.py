@@ -28,7 +28,7 @@ NOT_HERE = {
     "TT0632/fixed": "takes 2**32 barriers",
 }
 """Programs that no test can run, and which tests meet their error otherwise."""
-NEEDED = {"TT0649": "torch", "TT0651": "jax", "TT0654": "torch", "TT0655": "torch"}
+NEEDED = {"TT0649": "torch", "TT0651": "jax", "TT0654": "torch", "TT0655": "torch", "TT0656": "jax"}
 """Libraries that not every machine has."""
 ASSEMBLED = {"TT0510", "TT0512", "TT0513"}
 APART = {"TT0103/failing", "TT0103/fixed", "TT0506/failing", "TT0740/failing"}

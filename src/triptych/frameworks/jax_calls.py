@@ -16,11 +16,9 @@ from triptych.cute.runtime.fake_tensors import make_fake_stream
 from triptych.diagnostics.tensor_errors import OperatorDeclarationError, OperatorGradientError
 from triptych.driver.boundary import api_boundary
 from triptych.driver.compiling import CompiledFunction
-from triptych.driver.jitting import JitFunction, KernelFunction
+from triptych.driver.jitting import JitFunction
 from triptych.frameworks.jax_arrays import (
     ELEMENTS,
-    ArrayFacts,
-    TensorSpec,
     Value,
     array_facts,
     as_array,
@@ -30,46 +28,24 @@ from triptych.frameworks.jax_arrays import (
     spec_of,
     stand_in,
 )
+from triptych.frameworks.jax_declarations import (
+    Bound,
+    Declaration,
+    Specs,
+    called_here,
+    checked_function,
+    positional_parameters,
+)
 from triptych.frameworks.xla_programs import PLATFORM, TARGET, Source, interface_minor, load_handler, program_text
 from triptych.interop.streams import DEFAULT
-from triptych.metastage.arguments.specs import Parameter, defaults_of
+from triptych.metastage.arguments.specs import defaults_of
 from triptych.metastage.arguments.streams import STREAM
-from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
-from triptych.support.wording import did_you_mean, with_article
+from triptych.support.wording import did_you_mean
 
 _GRADIENT = "grad_"
 """What a cotangent is called: `grad_` and the name of the parameter."""
-_RULES = ("sequential", "expand_dims", "broadcast_all")
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-Specs = Sequence[TensorSpec | None] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """What a call is declared as."""
-
-    outputs: Any
-    """A tree of shapes and types, or a function of the inputs' that gives one."""
-    aliases: Mapping[int, int]
-    input_specs: Specs = None
-    output_specs: Specs = None
-    is_static: bool = False
-    takes_stream: bool = False
-    """Whether the first parameter is a stream, however it is annotated."""
-    vjp: Callable[..., Any] | None = None
-    vmap: str | Callable[..., Any] = "sequential"
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """The inputs and outputs of one call, and which outputs have parameters of their own, in their order."""
-
-    inputs: tuple[ArrayFacts, ...]
-    made: tuple[ArrayFacts, ...]
-    passed: tuple[int, ...]
 
 
 class Call:
@@ -83,7 +59,7 @@ class Call:
         self._declared = declared
         self._static = dict(static)
         self._span = span
-        positional = _positional(function, static, span)
+        positional = positional_parameters(function, static, span)
         first = [each.name for each in positional[: int(declared.takes_stream)]]
         streams = [each.name for each in positional if each.declared is STREAM]
         self._streams = {*first, *streams}
@@ -176,7 +152,7 @@ class Call:
         """Inputs and outputs by their parameters. Outputs that are inputs may have parameters of their own, or not."""
         shared = self._declared.aliases.values()
         alone = [j for j in range(len(outputs)) if j not in shared]
-        defaults = defaults_of(self._function.function)  # type: ignore[arg-type]
+        defaults = defaults_of(self._function.function)
         required = sum(each.name not in defaults for each in self._parameters)
         for passed in (list(range(len(outputs))), alone):
             count = len(given) + len(passed)
@@ -186,9 +162,7 @@ class Call:
             raise self._miscounted(len(given), len(alone), span)
         names = [each.name for each in self._parameters[:count]]
         specs = self._declared.input_specs, self._declared.output_specs
-        inputs = tuple(
-            array_facts(names[i], array, spec_of(specs[0], i), batch, span) for i, array in enumerate(given)
-        )
+        inputs = tuple(array_facts(names[i], array, spec_of(specs[0], i), batch, span) for i, array in enumerate(given))
         made = tuple(
             array_facts(name, outputs[j], spec_of(specs[1], j), batch, span)
             for name, j in zip(names[len(given) :], passed, strict=True)
@@ -216,7 +190,7 @@ class Call:
                 found=f"input_output_aliases={dict(self._declared.aliases)} for {len(bound.inputs)} inputs and "
                 f"{len(outputs)} outputs",
                 expected=f"an output {j} that is like the input {i}, numbered from 0",
-                related=_called_here(span),
+                related=called_here(span),
             )
 
     # programs -------------------------------------------------------------------------------------------------------
@@ -235,7 +209,7 @@ class Call:
                 span=self._span,
                 found=compiled._loaded.compiled.lowered.traced.signature,
                 expected="a function that writes to its outputs",
-                related=_called_here(span),
+                related=called_here(span),
             )
         return compiled
 
@@ -243,13 +217,14 @@ class Call:
         """Where each argument of the program comes from, in its order."""
         numbers = {each.name for each in self._parameters if is_number(each)}
         given: dict[str, Source] = {}
-        for kind, numbered in (("input", enumerate(bound.inputs)), ("output", zip(bound.passed, bound.made, strict=True))):
-            for i, each in numbered:
-                if each.name in numbers:
-                    given[each.name] = ("number", i)
-                else:
-                    given[each.name] = (kind, i) if each.spec.mode is None else (kind, i, each.spec.mode)
-        known = {**defaults_of(self._function.function), **self._static}  # type: ignore[arg-type]
+        inputs = [("input", i, each) for i, each in enumerate(bound.inputs)]
+        made = [("output", j, each) for j, each in zip(bound.passed, bound.made, strict=True)]
+        for kind, i, each in (*inputs, *made):
+            if each.name in numbers:
+                given[each.name] = ("number", i)
+            else:
+                given[each.name] = (kind, i) if each.spec.mode is None else (kind, i, each.spec.mode)
+        known = {**defaults_of(self._function.function), **self._static}
         sources: list[Source] = []
         for name, shape in compiled._shapes:
             if name in given:
@@ -284,7 +259,7 @@ class Call:
                     found=f"input_output_aliases={dict(aliases)}",
                     expected="inputs that are only read, or an output in the memory of each that is written",
                     instead=f"`input_output_aliases={{{i}: 0}}`, with the output's number for 0",
-                    related=_called_here(span),
+                    related=called_here(span),
                 )
         names = {j: {each.name} for j, each in zip(bound.passed, bound.made, strict=True)}
         for i, j in aliases.items():
@@ -296,7 +271,7 @@ class Call:
                     span=self._span,
                     found=f"the output {j}, which would be as the memory was before",
                     expected="outputs that the function writes",
-                    related=_called_here(span),
+                    related=called_here(span),
                 )
 
     # gradients ------------------------------------------------------------------------------------------------------
@@ -309,7 +284,7 @@ class Call:
         vjp: Any = self._declared.vjp
         if isinstance(vjp, JitFunction):
             vjp = self._jitted_vjp(vjp, like)
-        takes = [each.name for each in vjp._parameters] if isinstance(vjp, Call) else list(inspect.signature(vjp).parameters)
+        takes = _names_of(vjp)
         wanted = [name for name in takes if name not in like] if isinstance(vjp, Call) else takes
         for name in wanted:
             if name not in known:
@@ -333,7 +308,7 @@ class Call:
             span=self._span,
             found=f"{len(found)} for {len(given)} inputs",
             expected="one for each input, None where there is none; or a dict of them by `grad_` and the names",
-            related=_called_here(span),
+            related=called_here(span),
         )
 
     def _array_names(self, inputs: int, outputs: Any) -> tuple[list[str], list[str]]:
@@ -348,7 +323,7 @@ class Call:
     def _jitted_vjp(self, vjp: JitFunction, like: Mapping[str, Value]) -> Call:
         """The call of a `@jit` function that computes cotangents: it writes those of inputs, which are like them."""
         static = {name: each for name, each in self._static.items() if name in inspect.signature(vjp).parameters}
-        names = [each.name for each in _positional(vjp, static, self._span)]
+        names = [each.name for each in positional_parameters(vjp, static, self._span)]
         made = [name for name in names if name in like]
         if not made or names[-len(made) :] != made:
             raise OperatorDeclarationError(
@@ -370,57 +345,11 @@ class Call:
         )
 
 
-def _called_here(span: Span | None) -> list[tuple[str, Span]]:
-    return [] if span is None else [("called here", span)]
-
-
-def _positional(function: JitFunction, static: Mapping[str, Any], span: Span | None) -> list[Parameter]:
-    """The parameters that arrays and streams are given for."""
-    every = inspect.signature(function.function, follow_wrapped=False).parameters
-    for name in static:
-        if name not in every:
-            raise OperatorDeclarationError(
-                f"{function.__name__} has no parameter `{name}`",
-                span=span,
-                found=f"{name}={static[name]!r}",
-                expected=", ".join(every),
-                instead=did_you_mean(name, list(every)),
-            )
-    return [
-        each
-        for each in function._parameters_now()
-        if every[each.name].kind in _POSITIONAL and each.name not in static and not each.static
-    ]
-
-
-def _checked(function: object, declared: Declaration, span: Span | None) -> JitFunction:
-    """The function, where the declaration can be one."""
-    if not isinstance(function, JitFunction) or isinstance(function, KernelFunction):
-        raise OperatorDeclarationError(
-            "a call of JAX is made of a `@jit` function",
-            span=span,
-            found="a `@kernel` function"
-            if isinstance(function, KernelFunction)
-            else with_article(type(function).__name__),
-            expected="a `@jit` function, which launches kernels",
-            instead="`@triptych.jit` in front of it",
-        )
-    if not callable(declared.vmap) and declared.vmap not in _RULES:
-        raise OperatorDeclarationError(
-            "this is no rule of `jax.vmap`",
-            span=span,
-            found=repr(declared.vmap),
-            expected=f"{', '.join(map(repr, _RULES))}, or a function as `custom_vmap` takes it",
-            instead=did_you_mean(str(declared.vmap), list(_RULES)),
-        )
-    if declared.vjp is not None and not callable(declared.vjp):
-        raise OperatorDeclarationError(
-            "this computes no cotangents",
-            span=span,
-            found=with_article(type(declared.vjp).__name__),
-            expected="a `@jit` function, another `triptych.jax.call`, or a function of arrays",
-        )
-    return function
+def _names_of(function: Callable[..., Any]) -> list[str]:
+    """What the parameters of a function, or of a call, are called."""
+    if isinstance(function, Call):
+        return [each.name for each in function._parameters]
+    return list(inspect.signature(function).parameters)
 
 
 @api_boundary
@@ -450,7 +379,7 @@ def call(
     declared = Declaration(
         output_shape_dtype, input_output_aliases or {}, input_spec, output_spec, use_static_tensors, False, vjp, vmap
     )
-    return Call(_checked(fn, declared, span), declared, static, span)
+    return Call(checked_function(fn, declared, span), declared, static, span)
 
 
 @api_boundary
@@ -474,7 +403,7 @@ def cutlass_call(
     declared = Declaration(
         output_shape_dtype, input_output_aliases or {}, input_spec, output_spec, use_static_tensors, True
     )
-    return Call(_checked(fn, declared, span), declared, kwargs, span)
+    return Call(checked_function(fn, declared, span), declared, kwargs, span)
 
 
 def get_export_disabled_safety_checks() -> list[Any]:

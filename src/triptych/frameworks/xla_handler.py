@@ -17,8 +17,6 @@ from triptych.frameworks.xla_structs import (
     NUMBER,
     OUTPUT,
     Api,
-    Args,
-    Attrs,
     Buffer,
     ByteSpan,
     CallFrame,
@@ -27,7 +25,6 @@ from triptych.frameworks.xla_structs import (
     Item,
     Metadata,
     MetadataExtension,
-    Rets,
 )
 from triptych.interop.dlpack import CPU, ELEMENT_CODES, DLTensor
 from triptych.targets.cpu.abi.abi import BOOL_TAG, FLOAT_TAG, INT_TAG, VIEW_TAG
@@ -53,10 +50,11 @@ _BUCKETS = 12
 
 def _at(base: str, structure: type[ctypes.Structure], *path: str) -> str:
     """The operation that gives the address of a field."""
-    offset, kind = 0, structure
+    offset = 0
+    kind: Any = structure
     for name in path:
         offset += getattr(kind, name).offset
-        kind = dict(kind._fields_)[name]  # type: ignore[assignment,call-overload]
+        kind = dict(kind._fields_)[name]
     return f"getelementptr i8, ptr {base}, i64 {offset}"
 
 
@@ -259,12 +257,17 @@ moved:
 
 def _number_cases() -> tuple[str, str]:
     """The cases of a switch over element types, and blocks that read one element of each as a packed number."""
-    kinds = {name: ("i" + name[1:], "sext" if name[0] == "S" else "zext") for name in ELEMENT_NUMBERS if name[0] in "SU"}
+    kinds = {
+        name: ("i" + name[1:], "sext" if name[0] == "S" else "zext") for name in ELEMENT_NUMBERS if name[0] in "SU"
+    }
     cases, blocks = [], []
     for name, (kind, widen) in kinds.items():
         wide = "bitcast i64" if kind == "i64" else f"{widen} {kind}"
         cases.append(f"i32 {ELEMENT_NUMBERS[name]}, label %of_{name}")
-        checked = f"  %large_{name} = icmp slt i64 %w_{name}, 0\n  br i1 %large_{name}, label %view, label %put_{name}\nput_{name}:\n"
+        checked = (
+            f"  %large_{name} = icmp slt i64 %w_{name}, 0\n"
+            f"  br i1 %large_{name}, label %view, label %put_{name}\nput_{name}:\n"
+        )
         blocks.append(
             f"of_{name}:\n  %e_{name} = load {kind}, ptr %data\n  %w_{name} = {wide} %e_{name} to i64\n"
             f"{checked if name == 'U64' else ''}"
@@ -476,5 +479,3 @@ def handler_code(minor: int) -> str:
     texts = "".join(text_global(name, text) for name, text in {**_TEXTS, "numbers": "KK"}.items())
     parts = (_DECLARATIONS, texts, _element_table(), _TABLE, _ERRORS, _TENSORS, _pack())
     return "\n".join([*parts, _HANDLER.replace("MINOR", str(minor))])
-
-

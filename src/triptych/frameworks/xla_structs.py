@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import c_int32, c_int64, c_size_t, c_void_p
+from typing import Any
 
-_HEAD = [("struct_size", c_size_t), ("extension_start", c_void_p)]
+_HEAD: list[Any] = [("struct_size", c_size_t), ("extension_start", c_void_p)]
 
 
 class ApiVersion(ctypes.Structure):
