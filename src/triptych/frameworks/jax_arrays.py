@@ -23,6 +23,9 @@ from triptych.support.wording import with_article
 
 try:
     import jax as jax
+    import jax.custom_batching
+    import jax.export
+    import jax.ffi
 except ModuleNotFoundError as error:
     if error.name != "jax":  # it is here, and something that it needs is not
         raise

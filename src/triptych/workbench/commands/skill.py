@@ -27,7 +27,7 @@ GUIDES: Mapping[str, str] = {
     "patterns-reduction": "",
     "patterns-gemm": "pipelined-gemm tuning",
     "patterns-memory": "tensor-arguments tma",
-    "patterns-compilation": "control-flow compiled-once ahead-of-time build pytorch jax",
+    "patterns-compilation": "control-flow compiled-once ahead-of-time build pytorch with-jax",
     "patterns-pipeline": "asynchronous-kernels clusters pipeline-faults hangs",
     "troubleshooting": "troubleshooting kernel-errors finding-faults without-a-gpu",
 }
