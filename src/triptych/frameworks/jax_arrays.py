@@ -37,6 +37,8 @@ except ModuleNotFoundError as error:
     missing.name = "jax"
     raise missing from None
 
+Tree: TypeAlias = Any
+"""Arrays, or their shapes and types, in any of the containers that JAX takes apart."""
 Value: TypeAlias = Any
 """An array of JAX, or what stands for one while it traces; JAX is not a dependency, so it has no types here."""
 
@@ -114,7 +116,7 @@ def fake_tensor(array: ArrayFacts, is_static: bool, span: Span | None) -> FakeTe
             expected="a shape of numbers",
             instead="`use_static_tensors=False`: a call tells the shape",
         )
-    extents, strides = _static_layout(array) if is_static else _told_layout(array)
+    extents, strides = _static_layout(array) if is_static else _dynamic_layout(array)
     order = spec.mode or tuple(range(rank))
     return make_fake_tensor(
         NUMERIC_CLASSES[array.dtype],
@@ -132,7 +134,7 @@ def _static_layout(array: ArrayFacts) -> tuple[list[Any], list[Any]]:
     return list(array.shape), strides
 
 
-def _told_layout(array: ArrayFacts) -> tuple[list[Any], list[Any]]:
+def _dynamic_layout(array: ArrayFacts) -> tuple[list[Any], list[Any]]:
     """Unknowns, with the multiples that are promised: each stride is a multiple of the extents behind it."""
     rank = len(array.shape)
     multiples = [each or 1 for each in array.spec.divisibility or (1,) * rank]

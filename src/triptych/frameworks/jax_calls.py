@@ -19,6 +19,7 @@ from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import JitFunction
 from triptych.frameworks.jax_arrays import (
     ELEMENTS,
+    Tree,
     Value,
     array_facts,
     as_array,
@@ -91,8 +92,8 @@ class Call:
             outputs = self._batched(span)(*given)
             return outputs, (given, outputs)
 
-        def backward(kept: tuple[Any, Any], cotangents: Value) -> Any:
-            return self._cotangents(*kept, cotangents, span)
+        def backward(saved: tuple[Any, Any], cotangents: Value) -> Any:
+            return self._cotangents(*saved, cotangents, span)
 
         differentiable.defvjp(forward, backward)
         return differentiable(*given)
@@ -201,8 +202,8 @@ class Call:
             parameter = parameters[each.name]
             fake = stand_in(parameter) if is_number(parameter) else fake_tensor(each, self._declared.is_static, span)
             given[each.name] = fake
-        arguments, anew = self._function._bind((), given | self._static, span)
-        compiled = self._function.find(arguments, anew, span, {"target": PLATFORM}).compiled
+        arguments, is_uncached = self._function._bind((), given | self._static, span)
+        compiled = self._function.find(arguments, is_uncached, span, {"target": PLATFORM}).compiled
         if compiled.has_results:
             raise OperatorDeclarationError(
                 f"{self.__name__} returns a value, which XLA cannot take",
@@ -275,7 +276,9 @@ class Call:
                 )
 
     # gradients ------------------------------------------------------------------------------------------------------
-    def _cotangents(self, given: tuple[Value, ...], outputs: Any, upstream: Any, span: Span | None) -> tuple[Any, ...]:
+    def _cotangents(
+        self, given: tuple[Value, ...], outputs: Tree, upstream: Tree, span: Span | None
+    ) -> tuple[Any, ...]:
         """What `vjp` gives, in the order of the inputs."""
         names, own = self._array_names(len(given), outputs)
         known = dict(zip((*names, *own), (*given, *jax.tree.leaves(outputs)), strict=True))
@@ -311,7 +314,7 @@ class Call:
             related=called_here(span),
         )
 
-    def _array_names(self, inputs: int, outputs: Any) -> tuple[list[str], list[str]]:
+    def _array_names(self, inputs: int, outputs: Tree) -> tuple[list[str], list[str]]:
         """What inputs and outputs are called; an output without a parameter has its input's name with `_out`."""
         count, names = len(jax.tree.leaves(outputs)), [each.name for each in self._parameters]
         shared = {j: f"{names[i]}_out" for i, j in self._declared.aliases.items()}
@@ -357,14 +360,14 @@ def call(
     fn: Callable[..., Any],
     /,
     *,
-    output_shape_dtype: Any,
+    output_shape_dtype: Tree,
     input_output_aliases: Mapping[int, int] | None = None,
     vjp: Callable[..., Any] | None = None,
     vmap: str | Callable[..., Any] = "sequential",
     input_spec: Specs = None,
     output_spec: Specs = None,
     use_static_tensors: bool = False,
-    **static: Any,
+    **static: object,
 ) -> Call:
     """A function of JAX arrays that runs a `@jit` function: `call(mul, output_shape_dtype=lambda a, b: a)`.
 
@@ -386,14 +389,14 @@ def call(
 def cutlass_call(
     fn: Callable[..., Any],
     *,
-    output_shape_dtype: Any,
+    output_shape_dtype: Tree,
     input_spec: Specs = None,
     output_spec: Specs = None,
     input_output_aliases: Mapping[int, int] | None = None,
     allow_cuda_graph: bool = True,
     compile_options: object = None,
     use_static_tensors: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Call:
     """As `call`, for functions whose first parameter is a stream, as the public CuTe DSL has them.
 

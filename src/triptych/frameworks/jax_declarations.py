@@ -8,7 +8,7 @@ from typing import Any
 
 from triptych.diagnostics.tensor_errors import OperatorDeclarationError
 from triptych.driver.jitting import JitFunction, KernelFunction
-from triptych.frameworks.jax_arrays import ArrayFacts, TensorSpec
+from triptych.frameworks.jax_arrays import ArrayFacts, TensorSpec, Tree
 from triptych.metastage.arguments.specs import Parameter
 from triptych.support.dataclass import dataclass
 from triptych.support.source import Span
@@ -24,7 +24,7 @@ Specs = Sequence[TensorSpec | None] | None
 class Declaration:
     """What a call is declared as."""
 
-    outputs: Any
+    outputs: Tree
     """A tree of shapes and types, or a function of the inputs' that gives one."""
     aliases: Mapping[int, int]
     input_specs: Specs = None

@@ -11,6 +11,7 @@ import ctypes
 from typing import Any
 
 from triptych.frameworks.xla_structs import (
+    CONSTANT,
     CONSTANTS,
     ELEMENT_NUMBERS,
     ELEMENT_TYPES,
@@ -29,445 +30,49 @@ from triptych.frameworks.xla_structs import (
 from triptych.interop.dlpack import CPU, ELEMENT_CODES, DLTensor
 from triptych.targets.cpu.abi.abi import BOOL_TAG, FLOAT_TAG, INT_TAG, VIEW_TAG
 from triptych.targets.cpu.runtime.pool_fault_code import text_global
+from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number, Operand, named
 
 HANDLER = "triptych_xla_call"
-KEEP = "triptych_xla_keep"
+ADD_PROGRAM = "triptych_xla_add_program"
 FIND_PROGRAM = "triptych_xla_find_program"
 ERROR_TEXT = "triptych_xla_error_text"
 """Python functions: of the address and length of a program's text; of an exception, which gives bytes."""
 
-PYTHON_FUNCTIONS = (
-    *("PyGILState_Ensure", "PyGILState_Release", "PyGILState_GetThisThreadState", "PyEval_SaveThread"),
-    *("PyObject_CallFunction", "PyObject_CallOneArg", "PyErr_Fetch", "PyErr_NormalizeException", "PyErr_Clear"),
-    *("PyBytes_AsString", "Py_DecRef"),
-)
+_PYTHON = {
+    "PyGILState_Ensure": ("i32", ""),
+    "PyGILState_Release": ("void", "i32"),
+    "PyGILState_GetThisThreadState": ("ptr", ""),
+    "PyEval_SaveThread": ("ptr", ""),
+    "PyObject_CallFunction": ("ptr", "ptr, ptr, ..."),
+    "PyObject_CallOneArg": ("ptr", "ptr, ptr"),
+    "PyErr_Fetch": ("void", "ptr, ptr, ptr"),
+    "PyErr_NormalizeException": ("void", "ptr, ptr, ptr"),
+    "PyErr_Clear": ("void", ""),
+    "PyBytes_AsString": ("ptr", "ptr"),
+    "Py_DecRef": ("void", "ptr"),
+}
+_FUNCTIONS = _PYTHON | {"memcmp": ("i32", "ptr, ptr, i64")}
+PYTHON_FUNCTIONS = tuple(_PYTHON)
+"""What the code imports of Python's own."""
 
 _TYPES = 64
 """Element types of XLA have smaller numbers."""
 _BUCKETS = 12
 """Bits of a bucket's number."""
-
-
-def _at(base: str, structure: type[ctypes.Structure], *path: str) -> str:
-    """The operation that gives the address of a field."""
-    offset = 0
-    kind: Any = structure
-    for name in path:
-        offset += getattr(kind, name).offset
-        kind = dict(kind._fields_)[name]
-    return f"getelementptr i8, ptr {base}, i64 {offset}"
-
-
-def _load(name: str, base: str, kind: str, structure: type[ctypes.Structure], *path: str) -> str:
-    """Lines that load a field."""
-    return f"  %{name}.at = {_at(base, structure, *path)}\n  %{name} = load {kind}, ptr %{name}.at"
-
-
-def _element_table() -> str:
-    """DLPack's code, bits and lanes of element types, by XLA's numbers; 0 for those that the language has not."""
-    words = [0] * _TYPES
-    for name, number in ELEMENT_NUMBERS.items():
-        code, bits = ELEMENT_CODES[ELEMENT_TYPES[name]]
-        words[number] = code | bits << 8 | 1 << 16
-    return f"@elements = internal constant [{_TYPES} x i32] [{', '.join(f'i32 {word}' for word in words)}]"
-
+_MIX = 0x9E3779B97F4A7C15 - (1 << 64)
+"""An odd number without a pattern, which spreads texts over the buckets."""
+_VALUE, _PAYLOAD = 16, 8
+"""Bytes of a packed value, and where its payload begins."""
 
 _TEXTS = {
     "no_text": "this is no call of a function of Triptych: it has not the one attribute that names a program",
     "miscounted": "the program takes another number of inputs and outputs than this call has",
     "unfound": "the program was found, and is not in the table",
-    "untold": "the function failed, and did not say why",
+    "unsaid": "the function failed, and did not say why",
+    "numbers": "KK",
 }
 
-_TABLE = f"""
-define internal ptr @bucket(ptr %text) {{
-  %first = load i64, ptr %text, align 1
-  %mixed = mul i64 %first, -7046029254386353131
-  %number = lshr i64 %mixed, {64 - _BUCKETS}
-  %place = getelementptr [{1 << _BUCKETS} x ptr], ptr @programs, i64 0, i64 %number
-  ret ptr %place
-}}
-
-define internal ptr @find(ptr %text, i64 %size) {{
-entry:
-  %long = icmp uge i64 %size, 8
-  br i1 %long, label %look, label %none
-look:
-  %bucket = call ptr @bucket(ptr %text)
-  %head = load atomic ptr, ptr %bucket acquire, align 8
-  br label %next
-next:
-  %program = phi ptr [ %head, %look ], [ %following, %other ]
-  %ended = icmp eq ptr %program, null
-  br i1 %ended, label %none, label %compare
-compare:
-{_load("own_size", "%program", "i64", CallProgram, "size")}
-  %as_long = icmp eq i64 %own_size, %size
-  br i1 %as_long, label %bytes, label %other
-bytes:
-{_load("own_text", "%program", "ptr", CallProgram, "text")}
-  %order = call i32 @memcmp(ptr %own_text, ptr %text, i64 %size)
-  %equal = icmp eq i32 %order, 0
-  br i1 %equal, label %found, label %other
-other:
-{_load("following", "%program", "ptr", CallProgram, "next")}
-  br label %next
-found:
-  ret ptr %program
-none:
-  ret ptr null
-}}
-
-; Called by one thread at a time, while others look.
-define void @{KEEP}(ptr %program) {{
-{_load("text", "%program", "ptr", CallProgram, "text")}
-  %bucket = call ptr @bucket(ptr %text)
-  %head = load atomic ptr, ptr %bucket acquire, align 8
-  %next = {_at("%program", CallProgram, "next")}
-  store ptr %head, ptr %next
-  store atomic ptr %program, ptr %bucket release, align 8
-  ret void
-}}
-"""
-
-_ERRORS = f"""
-define internal ptr @refuse(ptr %frame, i32 %code, ptr %text) {{
-  %facts = alloca [{ctypes.sizeof(ErrorCreateArgs)} x i8], align 8
-{_load("api", "%frame", "ptr", CallFrame, "api")}
-{_load("create", "%api", "ptr", Api, "XLA_FFI_Error_Create")}
-  store i64 {ErrorCreateArgs.errc.offset + 4}, ptr %facts
-  %extension = {_at("%facts", ErrorCreateArgs, "extension_start")}
-  store ptr null, ptr %extension
-  %message = {_at("%facts", ErrorCreateArgs, "message")}
-  store ptr %text, ptr %message
-  %errc = {_at("%facts", ErrorCreateArgs, "errc")}
-  store i32 %code, ptr %errc
-  %error = call ptr %create(ptr %facts)
-  ret ptr %error
-}}
-
-; The exception of this thread as an error of XLA's; then it is set no more. Python's lock is held.
-define internal ptr @raised(ptr %frame, i32 %code) cold {{
-entry:
-  %kind.at = alloca ptr
-  %value.at = alloca ptr
-  %trace.at = alloca ptr
-  call void @PyErr_Fetch(ptr %kind.at, ptr %value.at, ptr %trace.at)
-  call void @PyErr_NormalizeException(ptr %kind.at, ptr %value.at, ptr %trace.at)
-  %kind = load ptr, ptr %kind.at
-  %value = load ptr, ptr %value.at
-  %trace = load ptr, ptr %trace.at
-  %none = icmp eq ptr %value, null
-  br i1 %none, label %untold, label %told
-told:
-  %bytes = call ptr @PyObject_CallOneArg(ptr @{ERROR_TEXT}, ptr %value)
-  call void @Py_DecRef(ptr %kind)
-  call void @Py_DecRef(ptr %value)
-  call void @Py_DecRef(ptr %trace)
-  %failed = icmp eq ptr %bytes, null
-  br i1 %failed, label %untold, label %text
-text:
-  %message = call ptr @PyBytes_AsString(ptr %bytes)
-  %error = call ptr @refuse(ptr %frame, i32 %code, ptr %message)
-  call void @Py_DecRef(ptr %bytes)
-  ret ptr %error
-untold:
-  call void @PyErr_Clear()
-  %plain = call ptr @refuse(ptr %frame, i32 {CONSTANTS["XLA_FFI_Error_Code_INTERNAL"]}, ptr @untold)
-  ret ptr %plain
-}}
-"""
-
-_TENSORS = f"""
-; Describes a buffer as a tensor; strides are of row-major order, modes in an order that an item may give.
-define internal void @describe(ptr %tensor, ptr %buffer, ptr %item, ptr %strides, ptr %extents) alwaysinline {{
-entry:
-{_load("data", "%buffer", "ptr", Buffer, "data")}
-{_load("rank", "%buffer", "i64", Buffer, "rank")}
-{_load("dims", "%buffer", "ptr", Buffer, "dims")}
-{_load("dtype", "%buffer", "i32", Buffer, "dtype")}
-  store ptr %data, ptr %tensor
-  %device = {_at("%tensor", DLTensor, "device")}
-  store i64 {CPU}, ptr %device
-  %modes = trunc i64 %rank to i32
-  %rank.to = {_at("%tensor", DLTensor, "rank")}
-  store i32 %modes, ptr %rank.to
-  %known = icmp ult i32 %dtype, {_TYPES}
-  %number = select i1 %known, i32 %dtype, i32 0
-  %element.at = getelementptr [{_TYPES} x i32], ptr @elements, i64 0, i32 %number
-  %element = load i32, ptr %element.at
-  %element.to = {_at("%tensor", DLTensor, "code")}
-  store i32 %element, ptr %element.to
-  %offset = {_at("%tensor", DLTensor, "offset")}
-  store i64 0, ptr %offset
-  %stride.to = {_at("%tensor", DLTensor, "stride")}
-  %shape.to = {_at("%tensor", DLTensor, "shape")}
-  br label %stride
-stride:
-  %left = phi i64 [ %rank, %entry ], [ %mode, %step ]
-  %size = phi i64 [ 1, %entry ], [ %larger, %step ]
-  %over = icmp eq i64 %left, 0
-  br i1 %over, label %strided, label %step
-step:
-  %mode = sub i64 %left, 1
-  %own = getelementptr i64, ptr %strides, i64 %mode
-  store i64 %size, ptr %own
-  %extent.at = getelementptr i64, ptr %dims, i64 %mode
-  %extent = load i64, ptr %extent.at
-  %larger = mul i64 %size, %extent
-  br label %stride
-strided:
-{_load("order", "%item", "ptr", Item, "order")}
-{_load("wanted", "%item", "i64", Item, "rank")}
-  %plain = icmp eq ptr %order, null
-  %fits = icmp eq i64 %wanted, %rank
-  %permutes = select i1 %plain, i1 false, i1 %fits
-  br i1 %permutes, label %permute, label %as_it_is
-as_it_is:
-  store ptr %dims, ptr %shape.to
-  store ptr %strides, ptr %stride.to
-  ret void
-permute:
-  store ptr %extents, ptr %shape.to
-  %permuted = getelementptr i64, ptr %extents, i64 %rank
-  store ptr %permuted, ptr %stride.to
-  br label %move
-move:
-  %place = phi i64 [ 0, %permute ], [ %further, %one ]
-  %done = icmp eq i64 %place, %rank
-  br i1 %done, label %moved, label %one
-one:
-  %source.at = getelementptr i64, ptr %order, i64 %place
-  %source = load i64, ptr %source.at
-  %from.at = getelementptr i64, ptr %dims, i64 %source
-  %from = load i64, ptr %from.at
-  %to.at = getelementptr i64, ptr %extents, i64 %place
-  store i64 %from, ptr %to.at
-  %by.at = getelementptr i64, ptr %strides, i64 %source
-  %by = load i64, ptr %by.at
-  %into = getelementptr i64, ptr %permuted, i64 %place
-  store i64 %by, ptr %into
-  %further = add i64 %place, 1
-  br label %move
-moved:
-  ret void
-}}
-"""
-
-
-def _number_cases() -> tuple[str, str]:
-    """The cases of a switch over element types, and blocks that read one element of each as a packed number."""
-    kinds = {
-        name: ("i" + name[1:], "sext" if name[0] == "S" else "zext") for name in ELEMENT_NUMBERS if name[0] in "SU"
-    }
-    cases, blocks = [], []
-    for name, (kind, widen) in kinds.items():
-        wide = "bitcast i64" if kind == "i64" else f"{widen} {kind}"
-        cases.append(f"i32 {ELEMENT_NUMBERS[name]}, label %of_{name}")
-        checked = (
-            f"  %large_{name} = icmp slt i64 %w_{name}, 0\n"
-            f"  br i1 %large_{name}, label %view, label %put_{name}\nput_{name}:\n"
-        )
-        blocks.append(
-            f"of_{name}:\n  %e_{name} = load {kind}, ptr %data\n  %w_{name} = {wide} %e_{name} to i64\n"
-            f"{checked if name == 'U64' else ''}"
-            f"  store i64 {INT_TAG}, ptr %value\n  store i64 %w_{name}, ptr %payload.to\n  br label %filled"
-        )
-    cases.append(f"i32 {ELEMENT_NUMBERS['PRED']}, label %of_PRED")
-    blocks.append(
-        "of_PRED:\n  %e_PRED = load i8, ptr %data\n  %w_PRED = zext i8 %e_PRED to i64\n"
-        f"  store i64 {BOOL_TAG}, ptr %value\n  store i64 %w_PRED, ptr %payload.to\n  br label %filled"
-    )
-    for name, kind, wide in (("F32", "float", "fpext float"), ("F64", "double", "bitcast double")):
-        cases.append(f"i32 {ELEMENT_NUMBERS[name]}, label %of_{name}")
-        blocks.append(
-            f"of_{name}:\n  %e_{name} = load {kind}, ptr %data\n  %w_{name} = {wide} %e_{name} to double\n"
-            f"  store i64 {FLOAT_TAG}, ptr %value\n  store double %w_{name}, ptr %payload.to\n  br label %filled"
-        )
-    return " ".join(cases), "\n".join(blocks)
-
-
-def _pack() -> str:
-    cases, blocks = _number_cases()
-    return f"""
-; Packs every argument of a program and calls it: 0, or the status of the failure, which Python knows.
-define internal i32 @run(ptr %frame, ptr %program) {{
-entry:
-{_load("count", "%program", "i64", CallProgram, "count")}
-{_load("items", "%program", "ptr", CallProgram, "items")}
-{_load("called", "%program", "ptr", CallProgram, "entry")}
-{_load("inputs", "%frame", "ptr", CallFrame, "args", "args")}
-{_load("outputs", "%frame", "ptr", CallFrame, "rets", "rets")}
-  %result = alloca [16 x i8], align 8
-  %values = alloca [16 x i8], i64 %count, align 8
-  %tensors = alloca [{ctypes.sizeof(DLTensor)} x i8], i64 %count, align 8
-  br label %next
-next:
-  %i = phi i64 [ 0, %entry ], [ %following, %filled ]
-  %ended = icmp eq i64 %i, %count
-  br i1 %ended, label %call, label %fill
-fill:
-  %item = getelementptr [{ctypes.sizeof(Item)} x i8], ptr %items, i64 %i
-  %value = getelementptr [16 x i8], ptr %values, i64 %i
-  %payload.to = getelementptr i8, ptr %value, i64 8
-{_load("kind", "%item", "i64", Item, "kind")}
-{_load("index", "%item", "i64", Item, "index")}
-  %constant = icmp eq i64 %kind, 0
-  br i1 %constant, label %given, label %array
-given:
-{_load("tag", "%item", "i64", Item, "tag")}
-{_load("payload", "%item", "i64", Item, "payload")}
-  store i64 %tag, ptr %value
-  store i64 %payload, ptr %payload.to
-  br label %filled
-array:
-  %is_output = icmp eq i64 %kind, {OUTPUT}
-  %among = select i1 %is_output, ptr %outputs, ptr %inputs
-  %buffer.at = getelementptr ptr, ptr %among, i64 %index
-  %buffer = load ptr, ptr %buffer.at
-{_load("rank", "%buffer", "i64", Buffer, "rank")}
-  %is_number = icmp eq i64 %kind, {NUMBER}
-  %is_single = icmp eq i64 %rank, 0
-  %reads = and i1 %is_number, %is_single
-  br i1 %reads, label %number, label %view
-view:
-  %tensor = getelementptr [{ctypes.sizeof(DLTensor)} x i8], ptr %tensors, i64 %i
-  %strides = alloca i64, i64 %rank, align 8
-  %twice = mul i64 %rank, 2
-  %extents = alloca i64, i64 %twice, align 8
-  call void @describe(ptr %tensor, ptr %buffer, ptr %item, ptr %strides, ptr %extents)
-  store i64 {VIEW_TAG}, ptr %value
-  store ptr %tensor, ptr %payload.to
-  br label %filled
-number:
-{_load("data", "%buffer", "ptr", Buffer, "data")}
-{_load("dtype", "%buffer", "i32", Buffer, "dtype")}
-  switch i32 %dtype, label %view [ {cases} ]
-{blocks}
-filled:
-  %following = add i64 %i, 1
-  br label %next
-call:
-  %short = trunc i64 %count to i32
-  %status = call i32 %called(ptr null, ptr %values, i32 %short, ptr %result)
-  ret i32 %status
-}}
-"""
-
-
-_HANDLER = f"""
-define ptr @{HANDLER}(ptr %frame) {{
-entry:
-{_load("extension", "%frame", "ptr", CallFrame, "extension_start")}
-  %plain = icmp eq ptr %extension, null
-  br i1 %plain, label %staged, label %extended
-extended:
-{_load("extends", "%extension", "i32", MetadataExtension, "extension_base", "type")}
-  %asks = icmp eq i32 %extends, {CONSTANTS["XLA_FFI_Extension_Metadata"]}
-  br i1 %asks, label %describe, label %staged
-describe:
-{_load("metadata", "%extension", "ptr", MetadataExtension, "metadata")}
-  %major.to = {_at("%metadata", Metadata, "api_version", "major_version")}
-  store i32 {CONSTANTS["XLA_FFI_API_MAJOR"]}, ptr %major.to
-  %minor.to = {_at("%metadata", Metadata, "api_version", "minor_version")}
-  store i32 MINOR, ptr %minor.to
-  %traits.to = {_at("%metadata", Metadata, "traits")}
-  store i32 0, ptr %traits.to
-  ret ptr null
-staged:
-{_load("stage", "%frame", "i32", CallFrame, "stage")}
-  %executes = icmp eq i32 %stage, {CONSTANTS["XLA_FFI_ExecutionStage_EXECUTE"]}
-  br i1 %executes, label %attributed, label %nothing
-nothing:
-  ret ptr null
-attributed:
-{_load("attributes", "%frame", "i64", CallFrame, "attrs", "size")}
-  %one = icmp eq i64 %attributes, 1
-  br i1 %one, label %typed, label %no_text
-typed:
-{_load("kinds", "%frame", "ptr", CallFrame, "attrs", "types")}
-  %kind = load i32, ptr %kinds
-  %is_text = icmp eq i32 %kind, {CONSTANTS["XLA_FFI_AttrType_STRING"]}
-  br i1 %is_text, label %named, label %no_text
-named:
-{_load("values", "%frame", "ptr", CallFrame, "attrs", "attrs")}
-  %span = load ptr, ptr %values
-{_load("text", "%span", "ptr", ByteSpan, "ptr")}
-{_load("size", "%span", "i64", ByteSpan, "len")}
-; Exceptions are kept in a thread's state of Python's: a thread of XLA's gets one with its first call, and keeps it.
-  %own = call ptr @PyGILState_GetThisThreadState()
-  %stateless = icmp eq ptr %own, null
-  br i1 %stateless, label %attach, label %look
-attach:
-  %unused = call i32 @PyGILState_Ensure()
-  %state = call ptr @PyEval_SaveThread()
-  br label %look
-look:
-  %known = call ptr @find(ptr %text, i64 %size)
-  %missing = icmp eq ptr %known, null
-  br i1 %missing, label %ask, label %ready
-ask:
-  %lock = call i32 @PyGILState_Ensure()
-  %address = ptrtoint ptr %text to i64
-  %answer = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr @{FIND_PROGRAM}, ptr @numbers, i64 %address, i64 %size)
-  %refused = icmp eq ptr %answer, null
-  br i1 %refused, label %unknown, label %answered
-unknown:
-  %told = call ptr @raised(ptr %frame, i32 {CONSTANTS["XLA_FFI_Error_Code_NOT_FOUND"]})
-  call void @PyGILState_Release(i32 %lock)
-  ret ptr %told
-answered:
-  call void @Py_DecRef(ptr %answer)
-  call void @PyGILState_Release(i32 %lock)
-  %asked = call ptr @find(ptr %text, i64 %size)
-  %lost = icmp eq ptr %asked, null
-  br i1 %lost, label %unfound, label %ready
-ready:
-  %program = phi ptr [ %known, %look ], [ %asked, %answered ]
-{_load("given", "%frame", "i64", CallFrame, "args", "size")}
-{_load("made", "%frame", "i64", CallFrame, "rets", "size")}
-{_load("inputs", "%program", "i64", CallProgram, "inputs")}
-{_load("outputs", "%program", "i64", CallProgram, "outputs")}
-  %all_given = icmp eq i64 %given, %inputs
-  %all_made = icmp eq i64 %made, %outputs
-  %counted = and i1 %all_given, %all_made
-  br i1 %counted, label %call, label %miscounted
-call:
-  %status = call i32 @run(ptr %frame, ptr %program)
-  %good = icmp eq i32 %status, 0
-  br i1 %good, label %succeeded, label %failed
-succeeded:
-  ret ptr null
-failed:
-  %again = call i32 @PyGILState_Ensure()
-  %error = call ptr @raised(ptr %frame, i32 {CONSTANTS["XLA_FFI_Error_Code_INVALID_ARGUMENT"]})
-  call void @PyGILState_Release(i32 %again)
-  ret ptr %error
-no_text:
-  %e1 = call ptr @refuse(ptr %frame, i32 {CONSTANTS["XLA_FFI_Error_Code_INVALID_ARGUMENT"]}, ptr @no_text)
-  ret ptr %e1
-miscounted:
-  %e2 = call ptr @refuse(ptr %frame, i32 {CONSTANTS["XLA_FFI_Error_Code_INVALID_ARGUMENT"]}, ptr @miscounted)
-  ret ptr %e2
-unfound:
-  %e3 = call ptr @refuse(ptr %frame, i32 {CONSTANTS["XLA_FFI_Error_Code_INTERNAL"]}, ptr @unfound)
-  ret ptr %e3
-}}
-"""
-
-_DECLARATIONS = f"""
-declare i32 @memcmp(ptr, ptr, i64)
-declare i32 @PyGILState_Ensure()
-declare void @PyGILState_Release(i32)
-declare ptr @PyGILState_GetThisThreadState()
-declare ptr @PyEval_SaveThread()
-declare ptr @PyObject_CallFunction(ptr, ptr, ...)
-declare ptr @PyObject_CallOneArg(ptr, ptr)
-declare void @PyErr_Fetch(ptr, ptr, ptr)
-declare void @PyErr_NormalizeException(ptr, ptr, ptr)
-declare void @PyErr_Clear()
-declare ptr @PyBytes_AsString(ptr)
-declare void @Py_DecRef(ptr)
+_GLOBALS = f"""
 @{FIND_PROGRAM} = external global i8
 @{ERROR_TEXT} = external global i8
 @programs = internal global [{1 << _BUCKETS} x ptr] zeroinitializer
@@ -476,6 +81,297 @@ declare void @Py_DecRef(ptr)
 
 def handler_code(minor: int) -> str:
     """The module's text. `minor` is the version of XLA's interface that the handler says it was made for."""
-    texts = "".join(text_global(name, text) for name, text in {**_TEXTS, "numbers": "KK"}.items())
-    parts = (_DECLARATIONS, texts, _element_table(), _TABLE, _ERRORS, _TENSORS, _pack())
-    return "\n".join([*parts, _HANDLER.replace("MINOR", str(minor))])
+    texts = "".join(text_global(name, text) for name, text in _TEXTS.items())
+    declared = [" ".join(("declare", kind, f"@{name}({given})")) for name, (kind, given) in _FUNCTIONS.items()]
+    functions = (_bucket(), _find(), _add(), _refuse(), _raised(), _describe(), _run(), _call(minor))
+    return "\n".join([*declared, _GLOBALS, texts, _elements(), *functions])
+
+
+def _elements() -> str:
+    """DLPack's code, bits and lanes of element types, by XLA's numbers; 0 for those that the language has not."""
+    words = [0] * _TYPES
+    for name, number in ELEMENT_NUMBERS.items():
+        code, bits = ELEMENT_CODES[ELEMENT_TYPES[name]]
+        words[number] = code | bits << 8 | 1 << 16
+    return f"@elements = internal constant [{_TYPES} x i32] [{', '.join(f'i32 {word}' for word in words)}]\n"
+
+
+# fields -------------------------------------------------------------------------------------------------------------
+def _place(f: Function, base: Number, structure: type[ctypes.Structure], *path: str) -> Number:
+    """The address of a field."""
+    offset = 0
+    kind: Any = structure
+    for name in path:
+        offset += getattr(kind, name).offset
+        kind = dict(kind._fields_)[name]
+    return f.at(base, offset, "i8")
+
+
+def _get(f: Function, kind: str, base: Number, structure: type[ctypes.Structure], *path: str) -> Number:
+    return f.load(kind, _place(f, base, structure, *path))
+
+
+def _put(f: Function, value: Number, base: Number, structure: type[ctypes.Structure], *path: str) -> None:
+    f.store(value, _place(f, base, structure, *path))
+
+
+def _is_null(f: Function, pointer: Number) -> Number:
+    return pointer.equals(named(f, "null"))
+
+
+def _allocate(f: Function, size: Operand, kind: str) -> Number:
+    """Memory on the stack for a number of elements, until the function returns."""
+    count = f.number(size, "i64")
+    return f.made(f"alloca {kind}, i64 {count.name}, align 8", "ptr")
+
+
+def _ended(f: Function) -> str:
+    """The whole function, which has returned before here."""
+    f.line("unreachable")
+    return f.text()
+
+
+# the table of programs ----------------------------------------------------------------------------------------------
+def _bucket() -> str:
+    """`bucket(text)`: where the first program of those with such a text is."""
+    f = Function("bucket", "ptr", [("text", "ptr")], "alwaysinline")
+    (text,) = f.parameters
+    first = f.made(f"load i64, ptr {text.name}, align 1", "i64")
+    f.give(f.at(named(f, "@programs"), (first * _MIX) >> (64 - _BUCKETS), "ptr"), "ptr")
+    return _ended(f)
+
+
+def _find() -> str:
+    """`find(text, size)`: the program, or null. Others may be added meanwhile."""
+    f = Function("find", "ptr", [("text", "ptr"), ("size", "i64")], "alwaysinline")
+    text, size = f.parameters
+    with f.when(size < 8):
+        f.give(named(f, "null"), "ptr")
+    bucket = f.call("bucket", "ptr", [text])
+    here = f.variable("ptr", f.made(f"load atomic ptr, ptr {bucket.name} acquire, align 8", "ptr"))
+    with f.during(lambda: _is_null(f, here.now) ^ 1):
+        program = here.now
+        with f.when(_get(f, "i64", program, CallProgram, "size").equals(size)):
+            own = _get(f, "ptr", program, CallProgram, "text")
+            with f.when(f.call("memcmp", "i32", [own, text, size]).equals(0)):
+                f.give(program, "ptr")
+        here.set(_get(f, "ptr", program, CallProgram, "next"))
+    f.give(named(f, "null"), "ptr")
+    return _ended(f)
+
+
+def _add() -> str:
+    """Called by one thread at a time, while others look."""
+    f = Function(ADD_PROGRAM, "void", [("program", "ptr")])
+    (program,) = f.parameters
+    bucket = f.call("bucket", "ptr", [_get(f, "ptr", program, CallProgram, "text")])
+    _put(f, f.load("ptr", bucket), program, CallProgram, "next")
+    f.line(f"store atomic ptr {program.name}, ptr {bucket.name} release, align 8")
+    f.give()
+    return _ended(f)
+
+
+# errors -------------------------------------------------------------------------------------------------------------
+def _refuse() -> str:
+    """`refuse(frame, code, text)`: an error of XLA's, which copies the text."""
+    f = Function("refuse", "ptr", [("frame", "ptr"), ("code", "i32"), ("text", "ptr")], "cold noinline")
+    frame, code, text = f.parameters
+    facts = _allocate(f, ctypes.sizeof(ErrorCreateArgs), "i8")
+    size = ErrorCreateArgs.errc.offset + ErrorCreateArgs.errc.size
+    _put(f, f.number(size, "i64"), facts, ErrorCreateArgs, "struct_size")
+    _put(f, named(f, "null"), facts, ErrorCreateArgs, "extension_start")
+    _put(f, text, facts, ErrorCreateArgs, "message")
+    _put(f, code, facts, ErrorCreateArgs, "errc")
+    create = _get(f, "ptr", _get(f, "ptr", frame, CallFrame, "api"), Api, "XLA_FFI_Error_Create")
+    f.give(f.made(f"call ptr {create.name}(ptr {facts.name})", "ptr"), "ptr")
+    return _ended(f)
+
+
+def _raised() -> str:
+    """`raised(frame, code)`: the exception of this thread as an error of XLA's; then it is set no more."""
+    f = Function("raised", "ptr", [("frame", "ptr"), ("code", "i32")], "cold noinline")
+    frame, code = f.parameters
+    lock = f.call("PyGILState_Ensure", "i32", ())
+    places = [f.variable("ptr", named(f, "null")).place for _ in range(3)]
+    f.call("PyErr_Fetch", "void", places)
+    f.call("PyErr_NormalizeException", "void", places)
+    values = [f.load("ptr", place) for place in places]
+    error = f.variable("ptr", named(f, "null"))
+    with f.when(_is_null(f, values[1]) ^ 1):
+        text = f.call("PyObject_CallOneArg", "ptr", [named(f, f"@{ERROR_TEXT}"), values[1]])
+        with f.when(_is_null(f, text) ^ 1):
+            error.set(f.call("refuse", "ptr", [frame, code, f.call("PyBytes_AsString", "ptr", [text])]))
+            f.call("Py_DecRef", "void", [text])
+    for value in values:  # which may be null
+        f.call("Py_DecRef", "void", [value])
+    with f.when(_is_null(f, error.now)):
+        f.call("PyErr_Clear", "void", ())
+        internal = f.number(CONSTANTS["XLA_FFI_Error_Code_INTERNAL"], "i32")
+        error.set(f.call("refuse", "ptr", [frame, internal, named(f, "@unsaid")]))
+    f.call("PyGILState_Release", "void", [lock])
+    f.give(error.now, "ptr")
+    return _ended(f)
+
+
+# arguments ----------------------------------------------------------------------------------------------------------
+def _describe() -> str:
+    """`describe(tensor, buffer, item, steps)`: a buffer as a tensor of row-major order, its modes in an order that the
+    item may give. `steps` has room for three numbers of each mode."""
+    names = ("tensor", "buffer", "item", "steps")
+    f = Function("describe", "void", [(name, "ptr") for name in names], "alwaysinline")
+    tensor, buffer, item, steps = f.parameters
+    rank, extents = _get(f, "i64", buffer, Buffer, "rank"), _get(f, "ptr", buffer, Buffer, "dims")
+    dtype = _get(f, "i32", buffer, Buffer, "dtype")
+    element = f.load("i32", f.at(named(f, "@elements"), f.select(dtype < _TYPES, dtype, 0, "i32"), "i32"))
+    _put(f, _get(f, "ptr", buffer, Buffer, "data"), tensor, DLTensor, "data")
+    _put(f, f.number(CPU, "i64"), tensor, DLTensor, "device")  # and the number of the device, 0
+    _put(f, rank.to("i32"), tensor, DLTensor, "rank")
+    _put(f, element, tensor, DLTensor, "code")
+    _put(f, f.number(0, "i64"), tensor, DLTensor, "offset")
+    _put(f, extents, tensor, DLTensor, "shape")
+    _put(f, steps, tensor, DLTensor, "stride")
+    size, left = f.variable("i64", 1), f.variable("i64", rank)
+    with f.during(lambda: left.now.differs(0)):
+        left.set(left.now - 1)
+        f.store(size.now, f.at(steps, left.now, "i64"))
+        size.set(size.now * f.load("i64", f.at(extents, left.now, "i64")))
+    order = _get(f, "ptr", item, Item, "order")
+    with f.when((_is_null(f, order) ^ 1) & _get(f, "i64", item, Item, "rank").equals(rank)):
+        shape, strides = f.at(steps, rank, "i64"), f.at(steps, rank * 2, "i64")
+        _put(f, shape, tensor, DLTensor, "shape")
+        _put(f, strides, tensor, DLTensor, "stride")
+        with f.count(0, rank) as mode:
+            source = f.load("i64", f.at(order, mode, "i64"))
+            for known, wanted in ((extents, shape), (steps, strides)):
+                f.store(f.load("i64", f.at(known, source, "i64")), f.at(wanted, mode, "i64"))
+    f.give()
+    return _ended(f)
+
+
+def _read_number(f: Function, buffer: Number, value: Number) -> Number:
+    """Pack the only element of a buffer as a number; whether it could be."""
+    data, dtype = _get(f, "ptr", buffer, Buffer, "data"), _get(f, "i32", buffer, Buffer, "dtype")
+    packed = f.variable("i1", 0)
+
+    def put(tag: int, content: Number) -> None:
+        f.store(f.number(tag, "i64"), value)
+        f.store(content, f.at(value, _PAYLOAD, "i8"))
+        packed.set(1)
+
+    for name, number in ELEMENT_NUMBERS.items():
+        if name not in ("PRED", "F32", "F64") and name[0] not in "SU":
+            continue
+        with f.when(dtype.equals(number)):
+            if name[0] == "F":
+                kind = {"F32": "float", "F64": "double"}[name]
+                found = f.load(kind, data)
+                put(FLOAT_TAG, found if name == "F64" else f.made(f"fpext float {found.name} to double", "double"))
+            elif name == "PRED":
+                put(BOOL_TAG, f.load("i8", data).to("i64"))
+            elif name == "U64":
+                with f.when(f.load("i64", data) < 1 << 63):  # the packed value has a sign
+                    put(INT_TAG, f.load("i64", data))
+            else:
+                found = f.load(f"i{name[1:]}", data)
+                is_short = name[0] == "S" and name != "S64"
+                put(INT_TAG, f.made(f"sext {found.kind} {found.name} to i64", "i64") if is_short else found.to("i64"))
+    return packed.now
+
+
+def _run() -> str:
+    """`run(frame, program)`: packs every argument and calls the program; 0, or the status of a failure."""
+    f = Function("run", "i32", [("frame", "ptr"), ("program", "ptr")])
+    frame, program = f.parameters
+    count, items = _get(f, "i64", program, CallProgram, "count"), _get(f, "ptr", program, CallProgram, "items")
+    inputs, outputs = _get(f, "ptr", frame, CallFrame, "args", "args"), _get(f, "ptr", frame, CallFrame, "rets", "rets")
+    result, values = _allocate(f, _VALUE, "i8"), _allocate(f, count * _VALUE, "i8")
+    tensors = _allocate(f, count * ctypes.sizeof(DLTensor), "i8")
+    with f.count(0, count) as i:
+        item = f.at(items, i * ctypes.sizeof(Item), "i8")
+        value, kind = f.at(values, i * _VALUE, "i8"), _get(f, "i64", item, Item, "kind")
+        with f.when(kind.equals(CONSTANT)):
+            f.store(_get(f, "i64", item, Item, "tag"), value)
+            f.store(_get(f, "i64", item, Item, "payload"), f.at(value, _PAYLOAD, "i8"))
+        with f.when(kind.differs(CONSTANT)):
+            among = f.select(kind.equals(OUTPUT), outputs, inputs, "ptr")
+            buffer = f.load("ptr", f.at(among, _get(f, "i64", item, Item, "index"), "ptr"))
+            rank, is_packed = _get(f, "i64", buffer, Buffer, "rank"), f.variable("i1", 0)
+            with f.when(kind.equals(NUMBER) & rank.equals(0)):
+                is_packed.set(_read_number(f, buffer, value))
+            with f.when(is_packed.now ^ 1):
+                tensor = f.at(tensors, i * ctypes.sizeof(DLTensor), "i8")
+                f.call("describe", "void", [tensor, buffer, item, _allocate(f, rank * 3, "i64")])
+                f.store(f.number(VIEW_TAG, "i64"), value)
+                f.store(tensor, f.at(value, _PAYLOAD, "i8"))
+    entry = _get(f, "ptr", program, CallProgram, "entry")
+    given = f"ptr null, ptr {values.name}, i32 {count.to('i32').name}, ptr {result.name}"
+    f.give(f.made(f"call i32 {entry.name}({given})", "i32"), "i32")
+    return _ended(f)
+
+
+# the handler --------------------------------------------------------------------------------------------------------
+def _call(minor: int) -> str:
+    """What XLA calls: it asks for the version, in stages before the call, and for the call."""
+    f = Function(HANDLER, "ptr", [("frame", "ptr")])
+    (frame,) = f.parameters
+    extension = _get(f, "ptr", frame, CallFrame, "extension_start")
+    with f.when(_is_null(f, extension) ^ 1):
+        asked = _get(f, "i32", extension, MetadataExtension, "extension_base", "type")
+        with f.when(asked.equals(CONSTANTS["XLA_FFI_Extension_Metadata"])):
+            facts = _get(f, "ptr", extension, MetadataExtension, "metadata")
+            major = f.number(CONSTANTS["XLA_FFI_API_MAJOR"], "i32")
+            _put(f, major, facts, Metadata, "api_version", "major_version")
+            _put(f, f.number(minor, "i32"), facts, Metadata, "api_version", "minor_version")
+            _put(f, f.number(0, "i32"), facts, Metadata, "traits")
+            f.give(named(f, "null"), "ptr")
+    stage = _get(f, "i32", frame, CallFrame, "stage")
+    with f.when(stage.differs(CONSTANTS["XLA_FFI_ExecutionStage_EXECUTE"])):
+        f.give(named(f, "null"), "ptr")
+    with f.when(_get(f, "i64", frame, CallFrame, "attrs", "size").differs(1)):
+        _give_error(f, frame, "no_text")
+    kind = f.load("i32", _get(f, "ptr", frame, CallFrame, "attrs", "types"))
+    with f.when(kind.differs(CONSTANTS["XLA_FFI_AttrType_STRING"])):
+        _give_error(f, frame, "no_text")
+    span = f.load("ptr", _get(f, "ptr", frame, CallFrame, "attrs", "attrs"))
+    _attach_thread(f)
+    program = _looked_up(f, frame, _get(f, "ptr", span, ByteSpan, "ptr"), _get(f, "i64", span, ByteSpan, "len"))
+    for given, wanted in (("args", "inputs"), ("rets", "outputs")):
+        counted = _get(f, "i64", frame, CallFrame, given, "size")
+        with f.when(counted.differs(_get(f, "i64", program, CallProgram, wanted))):
+            _give_error(f, frame, "miscounted")
+    with f.when(f.call("run", "i32", [frame, program]).differs(0)):
+        code = f.number(CONSTANTS["XLA_FFI_Error_Code_INVALID_ARGUMENT"], "i32")
+        f.give(f.call("raised", "ptr", [frame, code]), "ptr")
+    f.give(named(f, "null"), "ptr")
+    return _ended(f)
+
+
+def _give_error(f: Function, frame: Number, text: str) -> None:
+    code = f.number(CONSTANTS["XLA_FFI_Error_Code_INVALID_ARGUMENT"], "i32")
+    f.give(f.call("refuse", "ptr", [frame, code, named(f, f"@{text}")]), "ptr")
+
+
+def _attach_thread(f: Function) -> None:
+    """Exceptions are in a thread's state of Python's: a thread of XLA's gets one with its first call, for good."""
+    with f.when(_is_null(f, f.call("PyGILState_GetThisThreadState", "ptr", ()))):
+        f.call("PyGILState_Ensure", "i32", ())
+        f.call("PyEval_SaveThread", "ptr", ())
+
+
+def _looked_up(f: Function, frame: Number, text: Number, size: Number) -> Number:
+    """The program of a text, for which Python is asked where the table has it not."""
+    program = f.variable("ptr", f.call("find", "ptr", [text, size]))
+    with f.when(_is_null(f, program.now)):
+        lock = f.call("PyGILState_Ensure", "i32", ())
+        numbers = f"i64 {text.to('i64').name}, i64 {size.name}"
+        asked = f"call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr @{FIND_PROGRAM}, ptr @numbers, {numbers})"
+        answer = f.made(asked, "ptr")
+        f.call("Py_DecRef", "void", [answer])  # which may be null
+        f.call("PyGILState_Release", "void", [lock])
+        with f.when(_is_null(f, answer)):
+            code = f.number(CONSTANTS["XLA_FFI_Error_Code_NOT_FOUND"], "i32")
+            f.give(f.call("raised", "ptr", [frame, code]), "ptr")
+        program.set(f.call("find", "ptr", [text, size]))
+        with f.when(_is_null(f, program.now)):
+            _give_error(f, frame, "unfound")
+    return program.now

@@ -12,8 +12,7 @@ import ctypes
 import json
 import re
 import struct
-import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,13 +20,20 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.record import Entry
+from triptych.artifact_store.record import JSON, Entry
 from triptych.diagnostics.tensor_errors import MissingProgramError
 from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import toolchain
 from triptych.driver.stored_programs import entry_of, program_of
 from triptych.fingerprint.cache_key import Key
-from triptych.frameworks.xla_handler import ERROR_TEXT, FIND_PROGRAM, HANDLER, KEEP, PYTHON_FUNCTIONS, handler_code
+from triptych.frameworks.xla_handler import (
+    ADD_PROGRAM,
+    ERROR_TEXT,
+    FIND_PROGRAM,
+    HANDLER,
+    PYTHON_FUNCTIONS,
+    handler_code,
+)
 from triptych.frameworks.xla_structs import CONSTANT, CONSTANTS, INPUT, NUMBER, OUTPUT, CallProgram, Item
 from triptych.ir.errors import PackageVersionError
 from triptych.ir.llvm.loader import LoadedObject, load_object
@@ -35,6 +41,7 @@ from triptych.ir.llvm.worker import Request
 from triptych.objectstage.target import Target, find_target
 from triptych.stages import Loaded
 from triptych.support.errors import TriptychError
+from triptych.support.forking import PerProcess
 from triptych.targets.cpu.abi.abi import BOOL_TAG, FLOAT_TAG, INT_TAG
 from triptych.targets.cpu.runtime.kept_object import kept_object
 
@@ -48,24 +55,25 @@ Source: TypeAlias = tuple[str, int] | tuple[str, int, tuple[int, ...]] | bool | 
 array's; ("number", i), the only element of an input; or a number that is known."""
 
 _KINDS = {"input": INPUT, "output": OUTPUT, "number": NUMBER}
-_LOCK = threading.Lock()
+_LOCK = PerProcess()
+"""Of the table: one thread adds at a time."""
 _DIGESTS: WeakKeyDictionary[CompiledFunction, str] = WeakKeyDictionary()
-_KEPT: dict[bytes, tuple[Any, ...]] = {}
+_PROGRAMS: dict[bytes, tuple[Any, ...]] = {}
 """All that the handler's table refers to, by texts: programs of XLA's may be called as long as the process lives."""
 
 
 def program_text(compiled: CompiledFunction, sources: Sequence[Source], inputs: int, outputs: int) -> str:
     """The text of a compiled function whose arguments come from these places, which the handler then knows."""
-    digest, loaded = _kept_entry(compiled), compiled._loaded
+    digest, loaded = _stored_digest(compiled), compiled._loaded
     plan = json.dumps([inputs, outputs, list(sources)], separators=(",", ":"))
     text = f"{digest} {_FORMAT} {_environment(find_target(PLATFORM))} {plan}"
-    with _LOCK:
-        if text.encode() not in _KEPT:
-            _keep(text.encode(), loaded, sources, inputs, outputs)
+    with _LOCK.here():
+        if text.encode() not in _PROGRAMS:
+            _add(text.encode(), loaded, sources, inputs, outputs)
     return text
 
 
-def _kept_entry(compiled: CompiledFunction) -> str:
+def _stored_digest(compiled: CompiledFunction) -> str:
     """Let the store have the program by what it is; its digest there."""
     if compiled in _DIGESTS:
         return _DIGESTS[compiled]
@@ -93,7 +101,7 @@ def _environment(target: Target) -> str:
     return sha256(json.dumps(toolchain(target), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _keep(text: bytes, loaded: Loaded, sources: Sequence[Source], inputs: int, outputs: int) -> None:
+def _add(text: bytes, loaded: Loaded, sources: Sequence[Source], inputs: int, outputs: int) -> None:
     """Put a program into the handler's table."""
     items, orders = (Item * len(sources))(), []
     for item, source in zip(items, sources, strict=True):
@@ -114,8 +122,8 @@ def _keep(text: bytes, loaded: Loaded, sources: Sequence[Source], inputs: int, o
         inputs=inputs,
         outputs=outputs,
     )
-    _KEPT[text] = (program, content, items, orders, loaded)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_HANDLER[-1].library[KEEP])(ctypes.addressof(program))
+    _PROGRAMS[text] = (program, content, items, orders, loaded)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_HANDLER[-1].library[ADD_PROGRAM])(ctypes.addressof(program))
 
 
 def _packed(number: bool | float) -> tuple[int, int]:
@@ -131,8 +139,8 @@ def _packed(number: bool | float) -> tuple[int, int]:
 def _find_program(address: int, size: int) -> None:
     """Called for a text that is not in the table, as in a process that has not compiled the program."""
     text = ctypes.string_at(address, size)
-    with _LOCK:
-        if text in _KEPT:  # another thread has just asked
+    with _LOCK.here():
+        if text in _PROGRAMS:  # another thread has just asked
             return
         digest, form, environment, plan = (*text.decode(errors="replace").split(" ", 3), "", "", "", "")[:4]
         target = find_target(PLATFORM)
@@ -144,7 +152,7 @@ def _find_program(address: int, size: int) -> None:
                 instead="`jax.export` once more, on a machine like this one",
             )
         inputs, outputs, sources = _read_plan(plan)
-        _keep(text, _read(digest, target), sources, inputs, outputs)
+        _add(text, _read(digest, target), sources, inputs, outputs)
 
 
 def _read_plan(plan: str) -> tuple[int, int, list[Source]]:
@@ -164,10 +172,13 @@ def _read_plan(plan: str) -> tuple[int, int, list[Source]]:
     return inputs, outputs, sources
 
 
-def _read_source(each: Any, counts: dict[str, int]) -> Source:
+def _read_source(each: JSON, counts: Mapping[str, int]) -> Source:
     if isinstance(each, bool | int | float):
         return each
-    kind, index, *orders = each
+    if not isinstance(each, list):
+        raise TypeError(f"no source {each!r}")
+    read: list[Any] = each
+    kind, index, *orders = read
     if type(index) is not int or not 0 <= index < counts[kind] or len(orders) > 1:
         raise ValueError(f"no array {index!r}")
     if not orders:
@@ -237,5 +248,5 @@ def load_handler(minor: int) -> int:
         **{name: ctypes.cast(getattr(python, name), ctypes.c_void_p).value or 0 for name in PYTHON_FUNCTIONS},
     }
     made = kept_object("handler of XLA's calls", Request(opt_level=2, emit=("object",)), handler_code(minor))
-    _HANDLER.append(load_object(made, HANDLER, imports, KEEP))
+    _HANDLER.append(load_object(made, HANDLER, imports, ADD_PROGRAM))
     return _HANDLER[-1].address
