@@ -151,7 +151,6 @@ def test_missing_attribute_is_an_error_at_its_line() -> None:
     [
         "from cutlass.cute.arch import sext_unpacked_i4_i8_intrinsic",
         "from cutlass.cute import jit, TiledMmaOfTomorrow",
-        "import cutlass.jax.testing",
         "import cutlass.jitting",
         "import cutlass.cute.copies",
     ],
