@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from triptych.diagnostics.tensor_errors import OperatorDeclarationError, Operato
 jax: Any = pytest.importorskip("jax")
 ours: Any = pytest.importorskip("triptych.jax")
 jnp: Any = jax.numpy
+older: Any = importlib.import_module("jax.experimental")
+enable_x64: Any = jax.enable_x64 if hasattr(jax, "enable_x64") else older.enable_x64
 THREADS = 32
-SOURCE = Path(tt.__file__).parents[1]
 
 
 # kernels --------------------------------------------------------------------------------------------------------------
@@ -54,6 +55,11 @@ def both(x: cute.Tensor, total: cute.Tensor, double: cute.Tensor) -> None:
         found += x[i]
         double[i] = x[i] * 2.0
     total[()] = found
+
+
+@tt.jit
+def both_sum(x: cute.Tensor, total: cute.Tensor) -> None:
+    total[()] = x[0]
 
 
 @tt.jit
@@ -105,7 +111,7 @@ def test_booleans() -> None:
 
 
 def test_wide_types() -> None:
-    with jax.enable_x64(True):
+    with enable_x64(True):
         for dtype in ("float64", "int64", "uint64"):
             x = jnp.arange(5).astype(dtype) * 3
             assert x.dtype == dtype
@@ -317,7 +323,7 @@ def test_errors_in_threads_of_xla_keep_their_text() -> None:
 # transforms -----------------------------------------------------------------------------------------------------------
 def test_gradients_in_float64() -> None:
     check_grads = pytest.importorskip("jax.test_util").check_grads
-    with jax.enable_x64(True):
+    with enable_x64(True):
         a, b = np.random.rand(2, 3, 5)
         check_grads(mul_call, (a, b), order=1, modes=["rev"])
         check_grads(jax.jit(lambda a, b: jnp.sin(mul_call(a * 2, b))), (a, b), order=1, modes=["rev"])
@@ -377,6 +383,27 @@ def test_without_vjp_a_gradient_is_an_error_that_names_the_call() -> None:
     np.testing.assert_array_equal(a, np.ones((2, 2)))
 
 
+def test_second_derivatives() -> None:
+    @tt.jit
+    def square(x: cute.Tensor, y: cute.Tensor) -> None:
+        for i in range(x.shape[0]):
+            y[i] = x[i] * x[i]
+
+    squared = ours.call(square, output_shape_dtype=like, vjp=lambda x, grad_y: 2 * x * grad_y)
+    x = jnp.asarray([1.0, 2.0])
+    np.testing.assert_array_equal(jax.jacrev(jax.grad(lambda x: (squared(x) ** 2).sum()))(x), np.diag(12 * x * x))
+    with pytest.raises(OperatorGradientError, match="call of mul_backward has no vjp"):
+        jax.grad(lambda a: jax.grad(lambda a: (mul_call(a, a) ** 2).sum())(a).sum())(ones(2, 2))
+
+
+def test_loops_and_branches_of_jax() -> None:
+    doubled = ours.call(scale, output_shape_dtype=lambda x: x, factor=2.0)
+    x = jnp.arange(3.0)
+    np.testing.assert_array_equal(jax.lax.scan(lambda c, _: (doubled(c), c.sum()), x, None, length=3)[0], 8 * x)
+    np.testing.assert_array_equal(jax.lax.cond(x[0] < 1, doubled, lambda x: x, x), 2 * x)
+    assert jax.eval_shape(doubled, x).shape == (3,)
+
+
 @tt.jit
 def mul_batches(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
     """Of tensors of two modes, or of batches of them, which may be one for all."""
@@ -399,6 +426,33 @@ def test_batches(rule: str) -> None:
     np.testing.assert_array_equal(jax.vmap(call)(a, b), a * b)
     np.testing.assert_array_equal(jax.jit(jax.vmap(call, in_axes=(1, None), out_axes=1))(a, b[:, 0]), a * b[:, :1])
     np.testing.assert_array_equal(jax.vmap(call, in_axes=(0, None))(a, b[0]), a * b[0])
+
+
+def test_a_number_for_each_element_of_a_batch() -> None:
+    x, factors = jnp.arange(6.0).reshape(2, 3), jnp.asarray([2.0, 3.0])
+    found = jax.vmap(ours.call(scale, output_shape_dtype=lambda x, _: x))(x, factors)
+    np.testing.assert_array_equal(found, x * factors[:, None])
+
+    @tt.jit
+    def scale_batch(x: cute.Tensor, factor: tt.Float32, y: cute.Tensor) -> None:
+        if tt.const_expr(cute.rank(x) == 1):
+            scale(x, factor, y)
+        else:
+            for i in range(x.shape[0]):
+                for j in range(x.shape[1]):
+                    y[i, j] = x[i, j] * factor
+
+    whole = ours.call(scale_batch, output_shape_dtype=lambda x, _: x, vmap="expand_dims")
+    np.testing.assert_array_equal(jax.vmap(whole, in_axes=(0, None))(x, 2.0), x * 2)
+    with pytest.raises(OperatorDeclarationError, match="one number for the whole batch"):
+        jax.vmap(whole)(x, factors)
+
+
+def test_an_error_is_at_the_users_line_when_jax_calls_the_call() -> None:
+    with pytest.raises(OperatorGradientError) as caught:
+        jax.jit(jax.grad(ours.call(both_sum, output_shape_dtype=jax.ShapeDtypeStruct((), np.float32))))(ones(3))
+    assert caught.value.span is not None
+    assert caught.value.span.file == __file__
 
 
 def test_batches_of_gradients() -> None:

@@ -42,7 +42,7 @@ from triptych.interop.streams import DEFAULT
 from triptych.metastage.arguments.specs import defaults_of
 from triptych.metastage.arguments.streams import STREAM
 from triptych.support.source import Span
-from triptych.support.tracebacks import caller
+from triptych.support.tracebacks import caller, caller_past_libraries
 from triptych.support.wording import did_you_mean
 
 _GRADIENT = "grad_"
@@ -72,7 +72,7 @@ class Call:
     @api_boundary
     def __call__(self, *arrays: Value) -> Any:
         """The outputs, as `output_shape_dtype` has them."""
-        span = caller()
+        span = caller_past_libraries()
         if len(arrays) > len(self._parameters):
             raise self._miscounted(len(arrays), 0, span)
         given = [
@@ -89,7 +89,7 @@ class Call:
         def forward(*given: Value) -> Any:
             if self._declared.vjp is None:
                 raise self._no_gradient(span)
-            outputs = self._batched(span)(*given)
+            outputs = differentiable(*given)  # which may be differentiated once more
             return outputs, (given, outputs)
 
         def backward(saved: tuple[Any, Any], cotangents: Value) -> Any:
@@ -114,6 +114,9 @@ class Call:
                 return rule(size, is_batched, *given)
             arrays = []
             for i, (array, has_batch) in enumerate(zip(given, is_batched, strict=True)):
+                if is_number(self._parameters[i]):
+                    arrays.append(self._one_number(i, array, has_batch, span))
+                    continue
                 array = array if has_batch else array[None]
                 whole = rule == "broadcast_all" or i in self._declared.aliases
                 arrays.append(jax.numpy.broadcast_to(array, (size, *array.shape[1:])) if whole else array)
@@ -122,6 +125,17 @@ class Call:
 
         batched.def_vmap(one_call)
         return batched  # type: ignore[no-any-return,unused-ignore]
+
+    def _one_number(self, index: int, number: Value, has_batch: bool, span: Span | None) -> Value:
+        if not has_batch:
+            return number
+        raise OperatorDeclarationError(
+            f"`{self._parameters[index].name}` of {self.__name__} is one number for the whole batch",
+            span=span,
+            found="a number for each element of the batch",
+            expected="the same number for all of them",
+            instead='`vmap="sequential"`, or an array in the place of the number',
+        )
 
     # calls ----------------------------------------------------------------------------------------------------------
     def _bind(self, given: tuple[Value, ...], batch: tuple[int, ...], span: Span | None) -> Any:
@@ -163,7 +177,10 @@ class Call:
             raise self._miscounted(len(given), len(alone), span)
         names = [each.name for each in self._parameters[:count]]
         specs = self._declared.input_specs, self._declared.output_specs
-        inputs = tuple(array_facts(names[i], array, spec_of(specs[0], i), batch, span) for i, array in enumerate(given))
+        batches = [0 if is_number(each) else batch for each in self._parameters]
+        inputs = tuple(
+            array_facts(names[i], array, spec_of(specs[0], i), batches[i], span) for i, array in enumerate(given)
+        )
         made = tuple(
             array_facts(name, outputs[j], spec_of(specs[1], j), batch, span)
             for name, j in zip(names[len(given) :], passed, strict=True)
