@@ -126,6 +126,25 @@ for _ in range(2):
 """
 
 
+SEALED = """
+import numpy as np
+try:
+    import triptych.jax
+    from jax import export
+    print(export.deserialize(open("known", "rb").read()).call(*np.ones((2, 4, 3), np.float32))[0, 0])
+except RuntimeError as error:
+    print(error.code, error.instead)
+"""
+
+
+def test_a_sealed_process_runs_what_the_store_has(tmp_path: Path) -> None:
+    pytest.importorskip("flatbuffers")
+    process(EXPORTING, tmp_path)
+    assert process(SEALED, tmp_path, TRIPTYCH_SEALED="1") == "-4.5\n"
+    said = process(SEALED, tmp_path, TRIPTYCH_SEALED="1", TRIPTYCH_CACHE_DIR=str(tmp_path / "other"))
+    assert said.startswith("TT0718 `import triptych.jax` once")
+
+
 def test_a_program_that_nobody_has_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     pytest.importorskip("flatbuffers")
     process(EXPORTING, tmp_path)

@@ -247,6 +247,7 @@ def load_handler(minor: int) -> int:
         ERROR_TEXT: id(_error_text),
         **{name: ctypes.cast(getattr(python, name), ctypes.c_void_p).value or 0 for name in PYTHON_FUNCTIONS},
     }
-    made = kept_object("handler of XLA's calls", Request(opt_level=2, emit=("object",)), handler_code(minor))
+    request, made_by = Request(opt_level=2, emit=("object",)), "`import triptych.jax` once with this store"
+    made = kept_object("handler of XLA's calls", request, handler_code(minor), made_by)
     _HANDLER.append(load_object(made, HANDLER, imports, ADD_PROGRAM))
     return _HANDLER[-1].address
