@@ -4,6 +4,7 @@
 
 An addition of one block on 1 x 32 numbers. Processor time of the thread, microseconds, the smallest of the rounds, all
 ways in turns. Rows of JAX are left out where it is not installed; they are wall time, since XLA has threads of its own.
+A further call in a program is what a chain of 601 takes more than one call, divided by 600; the kernel is in it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ import triptych.torch
 from triptych import cute
 
 CALLS = 300
+CHAIN = 600
+"""Calls of a program that one call is compared with, for the price of a further one."""
+FURTHER = "jax: a further call in the program, "
 LIBRARY: Any = torch.library.Library("framework_calls_by_hand", "DEF")
 """Operators end with their library."""
 
@@ -107,11 +111,33 @@ def _of_jax() -> dict[str, Callable[[], Any]]:
 
     compiled = tt.compile(add, np.asarray(a), np.asarray(a), c)
     back = jax.jit(lambda a: jax.pure_callback(called, result, a))
-    return {
+    ours = importlib.import_module("triptych.jax").call(add, output_shape_dtype=lambda a, _: a)
+    once = jax.jit(ours)
+    found = {
         "jax: arrays as arguments of a compiled function": lambda: compiled(a, a, c),
         "jax: arrays as arguments of a @jit function": lambda: add(a, a, c),
         "jax: pure_callback": lambda: back(a).block_until_ready(),
+        "jax: triptych.jax.call outside of jit": lambda: ours(a, a).block_until_ready(),
+        "jax: triptych.jax.call, jitted": lambda: once(a, a).block_until_ready(),
+        f"{FURTHER}triptych.jax.call": _chain(jax, ours, a),
     }
+    if importlib.util.find_spec("jax_tvm_ffi"):
+        name, bridge = "framework_calls.add", importlib.import_module("jax_tvm_ffi")
+        bridge.register_ffi_target(name, compiled.__tvm_ffi_object__(), ["args", "rets"], platform="cpu")
+        found[f"{FURTHER}jax-tvm-ffi"] = _chain(jax, jax.ffi.ffi_call(name, result), a)
+    return found
+
+
+def _chain(jax: Any, call: Callable[..., Any], a: Any) -> Callable[[], Any]:
+    """A program of many calls, each of the one before."""
+
+    def calls(a: Any) -> Any:
+        for _ in range(CHAIN + 1):
+            a = call(a, a)
+        return a
+
+    jitted = jax.jit(calls)
+    return lambda: jitted(a).block_until_ready()
 
 
 def microseconds(way: Callable[[], Any], clock: Callable[[], int]) -> float:
@@ -134,6 +160,9 @@ def main() -> None:
         for name, way in every.items():
             clock = time.perf_counter_ns if name.startswith("jax") else time.thread_time_ns
             best[name] = min(best[name], microseconds(way, clock))
+    for name in best:
+        if name.startswith(FURTHER):
+            best[name] = (best[name] - best["jax: triptych.jax.call, jitted"]) / CHAIN
     if given.json:
         print(json.dumps(best, indent=1))
         return

@@ -48,10 +48,10 @@ AREAS = (
         "runtime-utils",
         "Arguments and utilities",
         (
-            *("triptych.cute.runtime", "triptych.pipeline", "triptych.utils", "triptych.torch", "triptych.cuda"),
-            *("triptych.cute.testing", "triptych.testing", "triptych.cutlass_dsl", "triptych.ray"),
+            *("triptych.cute.runtime", "triptych.pipeline", "triptych.utils", "triptych.torch", "triptych.jax"),
+            *("triptych.cuda", "triptych.cute.testing", "triptych.testing", "triptych.cutlass_dsl", "triptych.ray"),
         ),
-        "DLPack and pointers, pipelines, tile schedulers, benchmarking, torch.",
+        "DLPack and pointers, pipelines, tile schedulers, benchmarking, torch, JAX.",
     ),
     Area("workbench", "Workbench: `triptych.workbench`", ("triptych.workbench",), "Verify, bench, tune and profile."),
     Area(

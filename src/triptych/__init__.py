@@ -41,7 +41,7 @@ _NAMES = LazyNames(
         "triptych.support.errors": "TriptychError",
         "triptych.diagnostics.kernel_errors": "DSLCudaRuntimeError",
     },
-    modules=("cuda", "cute", "cutlass_dsl", "layout", "pipeline", "testing", "torch", "utils"),
+    modules=("cuda", "cute", "cutlass_dsl", "jax", "layout", "pipeline", "testing", "torch", "utils"),
 )
 
 __getattr__ = _NAMES.load

@@ -5,6 +5,7 @@ from typing import Any
 from triptych import cuda as cuda
 from triptych import cute as cute
 from triptych import cutlass_dsl as cutlass_dsl
+from triptych import jax as jax
 from triptych import layout as layout
 from triptych import pipeline as pipeline
 from triptych import testing as testing

@@ -15,6 +15,7 @@ NAMED_IN_THE_SOURCE = {
     "nvidia-cuda-nvcc": '"ptxas"',
     "nvidia-cuda-nvdisasm": '"nvdisasm"',
     "torch": "import torch\n",
+    "jax": "import jax as jax\n",
     "redis": '"redis"',
     "fsspec": '"fsspec.core"',
     "cryptography": '"cryptography.',

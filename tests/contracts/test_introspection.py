@@ -24,13 +24,13 @@ MODULES = [
     *("triptych.cute.runtime", "triptych.cute.testing", "triptych.utils.hopper_helpers"),
     *("triptych.cute.typing", "triptych.cute.utils", "triptych.utils.blockscaled_layout"),
 ]
-NEEDS_TORCH = {"create_cute_tensor_for_fp8", "torch"}
+NEEDS_LIBRARIES = {"create_cute_tensor_for_fp8", "jax", "torch"}
 
 
 def public() -> Iterator[tuple[str, Any]]:
     for module in map(importlib.import_module, MODULES):
         for name in dir(module):
-            if name not in NEEDS_TORCH:
+            if name not in NEEDS_LIBRARIES:
                 yield f"{module.__name__}.{name}", getattr(module, name)
 
 
@@ -51,9 +51,9 @@ def test_dir_is_what_is_public(name: str) -> None:
     module = importlib.import_module(name)
     assert set(module.__all__) <= set(dir(module))
     internal = [n for n in dir(module) if n.startswith("_") and n != "__version__"]
-    modules = [n for n in dir(module) if n not in NEEDS_TORCH and inspect.ismodule(getattr(module, n))]
+    modules = [n for n in dir(module) if n not in NEEDS_LIBRARIES and inspect.ismodule(getattr(module, n))]
     assert not internal
-    assert [n for n in modules if f"{name}.{n}" not in MODULES and n not in ("torch", "common")] == []
+    assert [n for n in modules if f"{name}.{n}" not in MODULES and n not in ("jax", "torch", "common")] == []
 
 
 def test_every_public_function_class_and_method_says_what_it_is() -> None:

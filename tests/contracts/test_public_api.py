@@ -12,8 +12,8 @@ from docs.site import api
 from triptych.workbench.api_entries import public_names
 
 PROMISED = Path(__file__).with_name("public_api.txt")
-NEEDS_TORCH = {"triptych.torch"}
-MODULES = [name for area in api.AREAS for name in area.modules if name not in NEEDS_TORCH]
+NEEDS_LIBRARIES = {"triptych.jax", "triptych.torch"}
+MODULES = [name for area in api.AREAS for name in area.modules if name not in NEEDS_LIBRARIES]
 
 
 def present() -> dict[str, list[str]]:

@@ -28,5 +28,5 @@ def test_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_dir_lists_the_public_names_and_modules() -> None:
-    modules = ("cuda", "cute", "cutlass_dsl", "layout", "pipeline", "testing", "torch", "utils")
+    modules = ("cuda", "cute", "cutlass_dsl", "jax", "layout", "pipeline", "testing", "torch", "utils")
     assert dir(triptych) == sorted((*triptych.__all__, *modules))

@@ -19,8 +19,13 @@ from docs.site.plain import ENDING, MOST_LINES, listing, plain, publish
 from triptych.workbench.api_entries import public_names
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDS_TORCH = {"triptych.torch"}
-MODULES = [name for area in api.AREAS for name in area.modules if name not in NEEDS_TORCH or find_spec("torch")]
+NEEDS_LIBRARIES = {"triptych.jax": "jax", "triptych.torch": "torch"}
+MODULES = [
+    name
+    for area in api.AREAS
+    for name in area.modules
+    if name not in NEEDS_LIBRARIES or find_spec(NEEDS_LIBRARIES[name])
+]
 MOST_WITHOUT_A_DOCSTRING = 6
 """It only falls."""
 

@@ -63,8 +63,9 @@ def test_page_runs_and_keeps_its_promises(
     monkeypatch: pytest.MonkeyPatch,
     pytestconfig: pytest.Config,
 ) -> None:
-    if any("import torch\n" in block.code for block in blocks(page)):
-        pytest.importorskip("torch")
+    for library in ("jax", "torch"):
+        if any(f"import {library}\n" in block.code for block in blocks(page)):
+            pytest.importorskip(library)
     module = ModuleType(page.stem if page.parent.name != "examples" else f"examples-{page.stem}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     for block in blocks(page):

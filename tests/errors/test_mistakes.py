@@ -46,6 +46,7 @@ NOT_BY_A_PROGRAM = {
     "TT0655",  # needs torch: the same
     "TT0657",  # needs torch: tests/frameworks/test_torch_libraries.py
     "TT0659",  # needs torch: tests/frameworks/test_check_op.py
+    "TT0656",  # needs JAX: tests/frameworks/test_jax_exports.py
     "TT0651",  # needs JAX: tests/unit/cute/runtime/test_arguments_foreign.py
     "TT0701",  # plug-ins: their own tests
     "TT0702",

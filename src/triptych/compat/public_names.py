@@ -38,7 +38,6 @@ TIERS = {
 }
 
 _APART = {
-    "cutlass.jax": "it comes with JAX as a framework that calls kernels, which is work of its own",
     "cutlass.utils.distributed": "it comes with kernels on several GPUs, which is work of its own",
 }
 """What waits for something else than its tier."""
@@ -429,6 +428,7 @@ HOMES = {
     "cutlass.cute.typing": "triptych.cute.typing",
     "cutlass.cutlass_dsl": "triptych.cutlass_dsl",
     "cutlass.experimental.primitives": "triptych.compat.primitives",
+    "cutlass.jax": "triptych.jax",
     "cutlass.pipeline": "triptych.pipeline",
     "cutlass.pipeline.helpers": "triptych.pipeline",
     "cutlass.pipeline.sm90": "triptych.pipeline",
@@ -466,10 +466,9 @@ NOT_HERE_YET = frozenset(
 BESIDE = {
     "cutlass.cute.experimental": "experimental",
     "cutlass.experimental": "experimental",
-    "cutlass.jax": "T0",
     "cutlass.utils.rubin_helpers": "experimental",
 }
 """Packages beside the language, with all that is in them, and their tiers: programs import them only where they are."""
 
-WITH_LIBRARIES = frozenset({"cutlass.torch"})
+WITH_LIBRARIES = frozenset({"cutlass.jax", "cutlass.torch"})
 """Modules that import the library of their name, which need not be installed."""

@@ -90,3 +90,9 @@ class OperatorCheckError(TriptychError, AssertionError):
     """An operator that does not behave as PyTorch's own operators do."""
 
     code = "TT0659"
+
+
+class MissingProgramError(TriptychError, LookupError):
+    """A framework calls a compiled program that neither this process nor its store has."""
+
+    code = "TT0656"

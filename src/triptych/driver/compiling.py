@@ -30,6 +30,7 @@ from triptych.objectstage.errors import CompiledFunctionPickleError, MissingView
 from triptych.objectstage.exports import Export, asked_for
 from triptych.objectstage.target import find_target
 from triptych.stages import Compiled, Found, Loaded, Rewritten
+from triptych.support.forking import import_late
 from triptych.support.tracebacks import caller
 
 T = TypeVar("T")
@@ -101,6 +102,18 @@ class CompiledFunction:
     def __repr__(self) -> str:
         signature = self._loaded.compiled.lowered.traced.signature
         return f"<CompiledFunction {signature}, {self.target}, opt_level {self.opt_level}>"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What notebooks show: every stage as a tab."""
+        stages = {
+            "source": self.source,
+            "rewritten": self.rewritten,
+            "MLIR": self.mlir,
+            "LLVM IR": self.llvm,
+            "assembly": self.asm,
+        }
+        html = import_late("triptych.support.html_tabs").html_tabs(repr(self), stages)
+        return {"text/plain": repr(self), "text/html": html}
 
     if not TYPE_CHECKING:  # to which attributes that are not there stay errors
 

@@ -169,8 +169,8 @@ class JitFunction:
         """The key that the store has for bound arguments, whether or not there is a store."""
         target = self._target(options)
         specialization = self._specialize(bound, called_from)
-        chosen, toolchain = self._compile_options(options), _toolchain(target)
-        return self._keys.find(specialization, chosen, target, self._name, toolchain)[1]
+        chosen, tools = self._compile_options(options), toolchain(target)
+        return self._keys.find(specialization, chosen, target, self._name, tools)[1]
 
     # the table --------------------------------------------------------------------------------------------------
     @property
@@ -257,8 +257,8 @@ class JitFunction:
         called_from: Span | None,
     ) -> Entry:
         with during("key", STAGE):
-            toolchain = {} if default_store() is None else _toolchain(target)
-            guard, key = self._keys.find(specialization, options, target, self._name, toolchain)
+            tools = {} if default_store() is None else toolchain(target)
+            guard, key = self._keys.find(specialization, options, target, self._name, tools)
         compiled = None if anew else self._compiled.get(key.digest)
         if compiled is None or compiled.assigns or _past(guard, compiled.found):
             job = Job(
@@ -298,7 +298,7 @@ class JitFunction:
         if without(guard, traced.overwritten)():
             return ""
         _, now = self._keys.find(
-            specialization, options, target, self._name, {} if default_store() is None else _toolchain(target)
+            specialization, options, target, self._name, {} if default_store() is None else toolchain(target)
         )
         return f"tracing changes what it reads: {', '.join(diff(key, now)[:3])}" if now.digest != key.digest else ""
 
@@ -464,7 +464,7 @@ def _look_up(module: str, qualname: str) -> Any:
 
 
 @functools.cache
-def _toolchain(target: Target) -> dict[str, str]:
+def toolchain(target: Target) -> dict[str, str]:
     """The tools that make code for a target, as of the first question: they do not change while a process runs."""
     version = str(importlib.import_module("triptych").__version__)
     host = {} if target.before_split is None else host_target().info()

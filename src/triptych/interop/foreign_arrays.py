@@ -81,8 +81,8 @@ def check_no_tracer(value: object) -> None:
         "a transform of JAX (jit, grad, vmap …) is tracing, and cannot see what this call does",
         found=f"a {type(value).__name__}, which stands for {value.aval!s}",
         expected="an array with memory",
-        instead="`jax.pure_callback(function, jax.ShapeDtypeStruct(shape, dtype), x)`, whose function calls this one "
-        "with `numpy.asarray(x)` and gives back the array that it has filled",
+        instead="`triptych.jax.call(function, output_shape_dtype=jax.ShapeDtypeStruct(shape, dtype))(x)`, where the "
+        "function writes what it computes to a parameter behind its inputs",
     )
 
 

@@ -61,8 +61,18 @@ def caller() -> Span | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_framework(frame):
         frame = frame.f_back
-    if frame is None:
-        return None
+    return None if frame is None else _line_of(frame)
+
+
+def caller_past_libraries() -> Span | None:
+    """The same where installed packages may stand between: they call the function that the user has given them."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (is_framework(frame) or is_installed(frame.f_code.co_filename)):
+        frame = frame.f_back
+    return caller() if frame is None else _line_of(frame)
+
+
+def _line_of(frame: FrameType) -> Span:
     line, end_line, column, end_column = next(islice(frame.f_code.co_positions(), max(frame.f_lasti, 0) // 2, None))
     name = frame.f_code.co_name
     return Span(

@@ -27,7 +27,7 @@ GUIDES: Mapping[str, str] = {
     "patterns-reduction": "",
     "patterns-gemm": "pipelined-gemm tuning",
     "patterns-memory": "tensor-arguments tma",
-    "patterns-compilation": "control-flow compiled-once ahead-of-time build pytorch",
+    "patterns-compilation": "control-flow compiled-once ahead-of-time build pytorch with-jax",
     "patterns-pipeline": "asynchronous-kernels clusters pipeline-faults hangs",
     "troubleshooting": "troubleshooting kernel-errors finding-faults without-a-gpu",
 }
@@ -42,7 +42,8 @@ MODULES: Mapping[str, str] = {
     "api-core": "triptych triptych.cute triptych.cute.math triptych.layout",
     "api-arch": "triptych.cute.arch",
     "api-nvgpu": " ".join(f"triptych.cute.nvgpu{part}" for part in ("", ".warp", ".warpgroup", ".cpasync")),
-    "api-runtime-utils": "triptych.cute.runtime triptych.pipeline triptych.utils triptych.testing triptych.torch",
+    "api-runtime-utils": "triptych.cute.runtime triptych.pipeline triptych.utils triptych.testing"
+    " triptych.torch triptych.jax",
 }
 """Modules whose public names are in a reference."""
 _LINK = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#:]+)(?:#[^)\s]*)?\)")
