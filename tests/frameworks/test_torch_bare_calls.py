@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -267,6 +268,22 @@ def test_a_layer_in_no_grad_of_a_module() -> None:
         x = torch.randn(4, 6)
         torch.testing.assert_close(compiled(x), x + layer.weight)
         assert layer.calls.item() == calls
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="Inductor needs a C++ compiler")
+@pytest.mark.filterwarnings("ignore")
+def test_inductor() -> None:
+    def called(a: Any, b: Any, x: Any) -> Any:
+        found = program(a, b).sin()
+        accumulate(x, 2, 0.5)
+        return found
+
+    compiled = torch.compile(called, fullgraph=True, dynamic=True)
+    for size in SIZES:
+        (a, b), x = pair(*size), torch.zeros(4, 3)
+        torch.testing.assert_close(compiled(a, b, x), expected(a, b).sin())
+        assert (x == 1).all()
 
 
 # torch.export and others ----------------------------------------------------------------------------------------------

@@ -198,8 +198,18 @@ def test_right(kind: str, way: str) -> None:
     assert torch.equal(found, expected)
 
 
-@pytest.mark.parametrize("way", list(WAYS))
-@pytest.mark.parametrize("kind", list(REFUSED))
+OPERATORS = ("@jit", "launch")
+"""Ways whose calls are operators for tensors without memory (tests/frameworks/test_torch_bare_calls.py)."""
+CASES = [(kind, way) for kind in REFUSED for way in WAYS if kind != "fake" or way not in OPERATORS]
+
+
+@pytest.mark.parametrize("way", OPERATORS)
+def test_fake_tensors_stay_fake(way: str) -> None:
+    found, _ = fake(WAYS[way])
+    assert isinstance(found, fake_tensor.FakeTensor)
+
+
+@pytest.mark.parametrize(("kind", "way"), CASES)
 def test_refused_with_a_code(kind: str, way: str) -> None:
     program, codes = REFUSED[kind]
     for _ in range(2):
@@ -208,8 +218,7 @@ def test_refused_with_a_code(kind: str, way: str) -> None:
         assert caught.value.code in codes.split("|")
 
 
-@pytest.mark.parametrize("way", list(WAYS))
-@pytest.mark.parametrize("kind", list(REFUSED))
+@pytest.mark.parametrize(("kind", "way"), CASES)
 def test_what_programs_for_gpus_do_is_a_warning(kind: str, way: str) -> None:
     """They hand over tensors that require a gradient, and get results without one; all else stays refused."""
     undo = leniency.install()
