@@ -238,5 +238,5 @@ class Loaded:
     """Whether `attempt` reads tensors of a Python type; it gives NotImplemented for all others."""
     packed: Callable[[], Any] | None = None
     """Makes the function of TVM FFI that is the native entry point itself."""
-    entry: int = 0
-    """The address of that entry point, as long as `call` is there; 0 for code that has none in this process."""
+    address: int | None = None
+    """Of that entry point, in code that `packed` keeps in memory."""

@@ -19,6 +19,7 @@ from triptych.compat.torch import (
     get_leading_dim,
     matrix,
 )
+from triptych.frameworks.torch_libraries import export, load
 from triptych.frameworks.torch_operators import Operator, op
 
 __all__ = [
@@ -35,8 +36,10 @@ __all__ = [
     "cute_tensor_like",
     "default_stream",
     "dtype",
+    "export",
     "from_dlpack",
     "get_leading_dim",
+    "load",
     "matrix",
     "op",
 ]

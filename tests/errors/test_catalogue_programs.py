@@ -29,7 +29,10 @@ NOT_HERE = {
     "TT0656/failing": "raised by XLA, with our text: tests/frameworks/test_jax_exports.py",
 }
 """Programs that no test can run, and which tests meet their error otherwise."""
-NEEDED = {"TT0649": "torch", "TT0651": "jax", "TT0654": "torch", "TT0655": "torch", "TT0656": "jax"}
+NEEDED = {
+    **dict.fromkeys(("TT0649", "TT0654", "TT0655", "TT0657"), "torch"),
+    **dict.fromkeys(("TT0651", "TT0656"), "jax"),
+}
 """Libraries that not every machine has."""
 ASSEMBLED = {"TT0510", "TT0512", "TT0513"}
 APART = {"TT0103/failing", "TT0103/fixed", "TT0506/failing", "TT0740/failing"}

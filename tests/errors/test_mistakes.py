@@ -45,6 +45,7 @@ NOT_BY_A_PROGRAM = {
     "TT0654",  # needs torch: tests/frameworks/test_torch_operators.py
     "TT0655",  # needs torch: the same
     "TT0656",  # needs JAX: tests/frameworks/test_jax_exports.py
+    "TT0657",  # needs torch: the same
     "TT0651",  # needs JAX: tests/unit/cute/runtime/test_arguments_foreign.py
     "TT0701",  # plug-ins: their own tests
     "TT0702",

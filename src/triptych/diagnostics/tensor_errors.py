@@ -74,6 +74,12 @@ class OperatorDeclarationError(TriptychError, ValueError):
     code = "TT0654"
 
 
+class OperatorLibraryError(TriptychError, ValueError):
+    """A shared library of operators cannot be written or loaded."""
+
+    code = "TT0657"
+
+
 class OperatorGradientError(TriptychError, NotImplementedError):
     """A gradient through an operator that has no backward function."""
 

@@ -25,9 +25,9 @@ from triptych.metastage.arguments.results import Rebuild
 from triptych.metastage.arguments.specs import ArgumentSpec, defaults_of
 from triptych.metastage.arguments.streams import STREAM
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
-from triptych.objectstage.codegen import export_files
+from triptych.objectstage.codegen import export_files, exported
 from triptych.objectstage.errors import CompiledFunctionPickleError, MissingViewError
-from triptych.objectstage.exports import asked_for
+from triptych.objectstage.exports import Export, asked_for
 from triptych.objectstage.target import find_target
 from triptych.stages import Compiled, Found, Loaded, Rewritten
 from triptych.support.forking import import_late
@@ -261,25 +261,34 @@ class CompiledFunction:
         *,
         object_file_path: str | os.PathLike[str] = "",
         function_name: str = "",
+        cpu: str = "",
     ) -> None:
         """Write it for programs that are not Python.
 
         With `file_name`: a header and an object file of that name in the folder `file_path`, whose C functions begin
         with `function_prefix`. With `function_name`: the object file `file_path` with an entry for TVM FFI,
-        or `object_file_path`, whatever its name ends with.
+        or `object_file_path`, whatever its name ends with. `cpu` is the oldest processor that has to run it, such as
+        `x86-64-v3`; without it, that of this machine.
         """
         if object_file_path:
             path = Path(object_file_path)
             with TemporaryDirectory(dir=path.parent) as folder:
                 made = Path(folder, "made.o")
-                self.export_to_c(made, function_name=function_name)
+                self.export_to_c(made, function_name=function_name, cpu=cpu)
                 made.replace(path)
             return
         addresses = frozenset(name for name, shape in self._shapes if shape.kind is not None)
         patterns = [shape.pattern for _, shape in self._shapes]
         pattern = "" if all(each == 1 for each in patterns) else json.dumps(patterns)
-        wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, addresses, pattern)
+        named = file_name, function_prefix, function_name
+        wanted, stem = asked_for(Path(file_path), *named, addresses, pattern, cpu)
         export_files(self._loaded.compiled, find_target(self.target), wanted, stem)
+
+    def export_packed(self, name: str, cpu: str = "") -> bytes:
+        """An object file with a function of packed values, for libraries whose other parts call it."""
+        wanted = Export(name, "packed", cpu=cpu)
+        files: Mapping[str, bytes] = exported(self._loaded.compiled, find_target(self.target), wanted)
+        return files[".o"]
 
     @opaque
     def call_packed(self, *args: object, **keywords: object) -> Any:

@@ -7,17 +7,19 @@ Input: a function and what a schema cannot be guessed from. Output: an operator 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from triptych.compat.torch import current_stream, torch
-from triptych.diagnostics.tensor_errors import OperatorDeclarationError, OperatorGradientError
-from triptych.driver.boundary import api_boundary
+from triptych.diagnostics.tensor_errors import OperatorDeclarationError
+from triptych.driver.boundary import api_boundary, for_user
 from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import Entry, JitFunction, KernelFunction
+from triptych.frameworks.native_operators import NativeOperator, form_of, native_operator, take_failure
+from triptych.frameworks.operator_gradients import GRADIENT, Backward, check_taken, following
+from triptych.frameworks.operator_results import kernels
 from triptych.frameworks.operator_signatures import (
-    TENSORS,
     Allocation,
     OperatorSignature,
     check_signature,
@@ -28,12 +30,11 @@ from triptych.support.source import Span
 from triptych.support.tracebacks import caller
 from triptych.support.wording import with_article
 
-_DEVICES = ("CPU", "CUDA")
 _TAGS = ("pt2_compliant_tag", "needs_exact_strides")
-_GRADIENT = "grad_"
-"""What a gradient is called: `grad_` and the name of the parameter or of the result."""
 _LIBRARIES: dict[str, Any] = {}
 """Of each operator, what keeps it registered."""
+_NATIVE: dict[str, NativeOperator] = {}
+"""Of each operator, its kernels in machine code."""
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -57,6 +58,7 @@ class OperatorFunction(JitFunction):
 
     def __init__(self, function: JitFunction, judge: Callable[[CompiledFunction], None]) -> None:
         self._judge = judge
+        self.native: NativeOperator | None = None
         options = {**function._options, "contract": function._contract}
         super().__init__(function.function, function.language, function._preprocessor, options)
 
@@ -64,6 +66,11 @@ class OperatorFunction(JitFunction):
         entry = super()._entry(*asked)
         self._judge(entry.compiled)
         return entry
+
+    def _remember(self, args: Value, kwargs: Value, bound: dict[str, Any], entry: Entry) -> None:
+        """The dispatcher's kernel calls the specialization from now on; else Python does."""
+        if self.native is None or not self.native.add(entry):
+            super()._remember(args, kwargs, bound, entry)
 
 
 class Operator:
@@ -89,8 +96,13 @@ class Operator:
         self.name = name
         self.default: Any = None
         """The operator as PyTorch has it; None until it is known what the function writes."""
+        self._dispatched: Any = None
+        """The same as the dispatcher's own function."""
         self._library: Any = library or _library(name)
         self._run: Callable[..., Any]
+        self._fake: Callable[..., Any]
+        self.backward: Backward | None = None
+        """What computes its gradients."""
         self._span = span
         self._function = OperatorFunction(function, self._check_written)
         self._on_definition: list[Callable[[], None]] = []
@@ -111,7 +123,15 @@ class Operator:
     def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.default is None:
             self._find_written(args, kwargs)
-        return self.default(*args, **kwargs)
+        if torch.compiler.is_dynamo_compiling():
+            return self.default(*args, **kwargs)
+        try:
+            return self._dispatched(*args, **kwargs)
+        except RuntimeError as reported:
+            error = take_failure(reported)
+            if isinstance(error, Exception):  # an interrupt is shown as it came
+                for_user(error)
+            raise error from None
 
     # definition ---------------------------------------------------------------------------------------------------
     def when_defined(self, register: Callable[[], None]) -> None:
@@ -125,14 +145,66 @@ class Operator:
         signature, library = self._signature, self._library
         tags = [tag for name, tag in torch.Tag.__members__.items() if name in _TAGS]
         library.define(signature.schema, tags=tags)
-        self._run, fake = self._kernels()
-        for device in _DEVICES:
-            library.impl(signature.name, self._run, device)
-        torch.library.register_fake(self.name, fake, lib=library)
+        self._run, fake = kernels(self.name, signature, self._call_untraced(), self._span)
         namespace, _, short = self.name.partition("::")
+        native = self._native()
+        library.impl(signature.name, self._run, "CUDA")
+        if native is None:
+            library.impl(signature.name, self._run, "CPU")
+        else:
+            native.register(namespace, self._run)
+        self._function.native = native
+        self._fake = fake
+        torch.library.register_fake(self.name, fake, lib=library)
         self.default = getattr(getattr(torch.ops, namespace), short).default
+        self._dispatched = self.default._op
         for register in self._on_definition:
             register()
+
+    def _native(self) -> NativeOperator | None:
+        """Kernels that run without Python, where the signature and PyTorch allow it."""
+        before = _NATIVE.pop(self.name, None)
+        if before is not None:
+            before.unregister()
+        form = form_of(self._signature, self.static)
+        made = None if form is None else native_operator(form, self._is_differentiable)
+        if made is not None:
+            _NATIVE[self.name] = made
+        return made
+
+    @property
+    def _is_differentiable(self) -> bool:
+        """Whether PyTorch can have gradients of it: operators that only make new tensors."""
+        return bool(self._signature.results) and not self._signature.written
+
+    # compilation ----------------------------------------------------------------------------------------------------
+    @property
+    def signature(self) -> OperatorSignature:
+        """Parameters, results, and what is written."""
+        return self._signature
+
+    @property
+    def static(self) -> Mapping[str, bool]:
+        """The parameters that the function takes, and whether they select a specialization."""
+        return {each.name: each.static for each in self._function._parameters}
+
+    def compiled(self) -> Iterator[tuple[CompiledFunction, tuple[Any, ...]]]:
+        """The specializations that there are now, with the values of their static parameters."""
+        for entry in self._function._entries.values():
+            if entry.guard():
+                yield entry.compiled, entry.static
+
+    @_without_graph
+    @api_boundary
+    def compile(self, *args: object, **kwargs: object) -> CompiledFunction:
+        """Compile for arguments like these without running; tensors may be without memory, on the device `meta`."""
+        if self.default is None:
+            self._find_written(args, kwargs)
+        named = {name: _described(value) for name, value in (self._named(args) | kwargs).items()}
+        made = self._fake(**named)
+        named |= zip(self._signature.results, made if isinstance(made, tuple) else (made,), strict=False)
+        named |= {each.name: current_stream() for each in self._signature.parameters if not each.kind}
+        return JitFunction.compile(self._function, **named)
 
     @_without_graph
     @api_boundary
@@ -170,43 +242,6 @@ class Operator:
             )
 
     # calls ----------------------------------------------------------------------------------------------------------
-    def _kernels(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """What runs for tensors with memory, and what answers for those without: both make results in the same way.
-
-        As text, which Python compiles once: walking over the signature would cost more than the call.
-        """
-        signature = self._signature
-        names: dict[str, Any] = {"_like": _like, "_stream": current_stream, "_call": self._call_untraced()}
-        head = []
-        for each in signature.given:
-            names[f"_{each.name}"] = each.default
-            head.append(each.name if each.default is inspect.Parameter.empty else f"{each.name}=_{each.name}")
-        lines = []
-        for name, allocation in signature.results.items():
-            if isinstance(allocation, str):
-                lines.append(f"{name} = _like({allocation})")
-                continue
-            names[f"_make_{name}"] = partial(self._made, name, allocation)
-            wanted = ", ".join(f"{each}={each}" for each in inspect.signature(allocation).parameters)
-            lines.append(f"{name} = _make_{name}({wanted})")
-        call = ", ".join(each.name if each.kind else "_stream()" for each in signature.parameters)
-        end = f"return {', '.join(signature.results)}"
-        for name, body in (("run", [*lines, f"_call({call})", end]), ("fake", [*lines, end])):
-            exec(f"def {name}({', '.join(head)}):\n    " + "\n    ".join(body), names)
-        return names["run"], names["fake"]
-
-    def _made(self, name: str, allocation: Callable[..., Any], **given: Value) -> Any:
-        """A result by a function of parameters."""
-        made = allocation(**given)
-        if isinstance(made, torch.Tensor):
-            return made
-        raise OperatorDeclarationError(
-            f"what makes the result `{name}` of {self.name} returns no tensor",
-            span=self._span,
-            found=with_article(type(made).__name__),
-            expected="a tensor with shape, strides, type and device of the result",
-        )
-
     def _call_untraced(self) -> Callable[..., None]:
         """The function where nobody records: `torch.jit.trace` has recorded the operator, and minds nothing inside."""
         function, tracer, set_tracer = self._function, torch._C._get_tracing_state, torch._C._set_tracing_state
@@ -233,96 +268,19 @@ class Operator:
     def differentiate(self, backward: Operator | Callable[..., Mapping[str, Any]] | None) -> None:
         """Register what computes gradients: its parameters are named as this operator's, its results, and `grad_` of
         its results; what it returns are `grad_` of parameters."""
-        signature = self._signature
-        if signature.written or not signature.results:
+        if not self._is_differentiable:
             return
-        if backward is None:
-            self._follow(lambda ctx, inputs, output: None, self._refuse_gradient)
-            return
-        wanted = self._wanted(backward)
-        names = [each.name for each in signature.given]
-        results = list(signature.results)
-
-        def keep(ctx: Value, inputs: tuple[Value, ...], output: Value) -> None:
-            outputs = output if isinstance(output, tuple) else (output,)
-            known = self._named(inputs) | dict(zip(results, outputs, strict=True))
-            saved = {name: known[name] for name in wanted if name in known}
-            ctx.names = [name for name, value in saved.items() if isinstance(value, torch.Tensor)]
-            ctx.numbers = {name: value for name, value in saved.items() if name not in ctx.names}
-            ctx.save_for_backward(*(saved[name] for name in ctx.names))
-
-        def derive(ctx: Value, *upstream: Value) -> tuple[Any, ...]:
-            known = ctx.numbers | dict(zip(ctx.names, ctx.saved_tensors, strict=True))
-            known |= {_GRADIENT + name: each.contiguous() for name, each in zip(results, upstream, strict=True)}
-            found = backward(**{name: known[name] for name in wanted})
-            if isinstance(backward, Operator):
-                values = found if isinstance(found, tuple) else (found,)
-                found = dict(zip(backward._signature.results, values, strict=True))
-            return tuple(found.get(_GRADIENT + name) for name in names)
-
-        self._follow(keep, derive)
-
-    def _follow(self, keep: Callable[..., None], derive: Callable[..., Any]) -> None:
-        """Put a node into autograd's graph where a gradient is followed; elsewhere only go on to the kernel.
-
-        `torch.library.register_autograd` does the same, and takes 40 us for a call without a gradient.
-        """
-        redispatch, below = self.default.redispatch, torch._C._after_autograd_keyset
-        is_followed, without_autograd = torch.is_grad_enabled, torch._C._AutoDispatchBelowAutograd
-
-        class Node(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
-            @staticmethod
-            def forward(ctx: Value, keys: Value, *args: Value) -> Any:
-                with without_autograd():
-                    output = redispatch(keys & below, *args)
-                keep(ctx, args, output)
-                return output
-
-            @staticmethod
-            def backward(ctx: Value, *upstream: Value) -> Any:
-                return None, *derive(ctx, *upstream)
-
-        Node.__name__ = Node.__qualname__ = f"{self.name}_backward"
-
-        run, plain = self._run, _plain_keys()
-        tensors = tuple(i for i, each in enumerate(self._signature.given) if each.kind in TENSORS)
-
-        def follow(keys: Value, *args: Value) -> Any:
-            if is_followed():
-                for i in tensors:  # the last ones may be left out, which are None then
-                    if i < len(args) and args[i] is not None and args[i].requires_grad:
-                        return Node.apply(keys, *args)
-            keys = keys & below
-            return run(*args) if keys.raw_repr() in plain else redispatch(keys, *args)
-
-        self._library.impl(self._signature.name, follow, "Autograd", with_keyset=True)
-
-    def _wanted(self, backward: Operator | Callable[..., Any]) -> list[str]:
-        """The names that a backward function takes."""
-        if isinstance(backward, Operator):
-            wanted = [each.name for each in backward._signature.given]
+        if backward is not None:
+            of_operator = backward._signature if isinstance(backward, Operator) else None
+            takes = [e.name for e in of_operator.given] if of_operator else [*inspect.signature(backward).parameters]
+            check_taken(self.name, self._signature, takes, self._span)
+            self.backward = Backward(backward, takes, None if of_operator is None else list(of_operator.results))
+        follow = following(self.name, self._signature, self._dispatched, self.backward, self._span)
+        native = self._function.native
+        if native is None:
+            self._library.impl(self._signature.name, follow, "Autograd")
         else:
-            wanted = list(inspect.signature(backward).parameters)
-        known = [each.name for each in self._signature.given]
-        known += [*self._signature.results, *(_GRADIENT + name for name in self._signature.results)]
-        unknown = [name for name in wanted if name not in known]
-        if unknown:
-            raise OperatorDeclarationError(
-                f"the backward function of {self.name} takes `{unknown[0]}`, which the operator has not",
-                span=self._span,
-                found=f"`{unknown[0]}`",
-                expected=", ".join(known),
-            )
-        return wanted
-
-    def _refuse_gradient(self, *_: object) -> None:
-        raise OperatorGradientError(
-            f"the operator {self.name} has no backward function",
-            span=self._span,
-            found=f"a gradient that is asked for through {self.name}",
-            expected="a function that computes it",
-            instead=f'`triptych.torch.op(..., "{self.name}", ..., backward=function)`',
-        )
+            native.register_autograd(self.name.partition("::")[0], follow)
 
     # batches --------------------------------------------------------------------------------------------------------
     def batch(self, rule: str | Callable[..., Any]) -> None:
@@ -405,18 +363,18 @@ def _backward_operator(
     """
     inputs = [each.name for each in made._signature.given]
     parameters = [each.name for each in operator_parameters(backward, span)]
-    like = {allocation: _GRADIENT + name for name, allocation in made._signature.results.items()}
+    like = {allocation: GRADIENT + name for name, allocation in made._signature.results.items()}
     gradients = {
-        _GRADIENT + each: each if each in parameters else like.get(each, each)
+        GRADIENT + each: each if each in parameters else like.get(each, each)
         for each in inputs
-        if _GRADIENT + each in parameters
+        if GRADIENT + each in parameters
     }
     if not gradients:
         raise OperatorDeclarationError(
             f"the backward function of {name} computes no gradient",
             span=span,
             found=", ".join(parameters),
-            expected=f"parameters such as `{_GRADIENT}{inputs[0]}`, which it writes",
+            expected=f"parameters such as `{GRADIENT}{inputs[0]}`, which it writes",
         )
     return Operator(backward, f"{name}_backward", gradients, None, library, span)
 
@@ -440,27 +398,6 @@ def _library(name: str) -> Any:
         before._destroy()
     _LIBRARIES[name] = torch.library.Library(name.partition("::")[0], "FRAGMENT")
     return _LIBRARIES[name]
-
-
-@cache
-def _plain_keys() -> frozenset[int]:
-    """What is left below autograd for tensors in the CPU's memory that nobody else intercepts."""
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
-    return frozenset((keys.raw_repr(), keys.add(torch._C.DispatchKey.ADInplaceOrView).raw_repr()))
-
-
-def _like(tensor: Value) -> Any:
-    """A new tensor with the shape, the type and the order of strides of another one, and no gaps.
-
-    `torch.empty_like` gives modes of one element other strides where tensors have memory than where they have none.
-    """
-    if tensor.is_contiguous():
-        return torch.empty_like(tensor, memory_format=torch.contiguous_format)
-    strides, step = [0] * tensor.dim(), 1
-    for mode in sorted(range(tensor.dim()), key=lambda mode: (tensor.stride(mode), -mode)):
-        strides[mode] = step
-        step = step * tensor.size(mode)
-    return tensor.new_empty_strided(tensor.size(), strides)
 
 
 def _described(value: Value) -> Any:

@@ -116,7 +116,7 @@ def _add(text: bytes, loaded: Loaded, sources: Sequence[Source], inputs: int, ou
     program = CallProgram(
         text=ctypes.addressof(content),
         size=len(text),
-        entry=loaded.entry,
+        entry=loaded.address,
         count=len(sources),
         items=ctypes.addressof(items),
         inputs=inputs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -37,11 +38,16 @@ def load_host(compiled: Compiled) -> Loaded:
     return load(compiled.host(), host_target())
 
 
-def export_files(compiled: Compiled, target: Target, wanted: Export, stem: Path) -> None:
-    """Write the files, whose names differ in their suffixes; the folder is made if there is none."""
+def exported(compiled: Compiled, target: Target, wanted: Export) -> Mapping[str, bytes]:
+    """The contents of the files, by their suffixes."""
     if target.export is None:
         raise ExportError(f"code for the target {target.name!r} cannot be exported", expected="another target")
-    contents = target.export(compiled, wanted)
+    return target.export(compiled, wanted)
+
+
+def export_files(compiled: Compiled, target: Target, wanted: Export, stem: Path) -> None:
+    """Write the files, whose names differ in their suffixes; the folder is made if there is none."""
+    contents = exported(compiled, target, wanted)
     stem.parent.mkdir(parents=True, exist_ok=True)
     for suffix, content in contents.items():
         stem.with_name(stem.name + suffix).write_bytes(content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Literal
 
 from triptych.support.dataclass import dataclass
 from triptych.support.errors import TriptychError
@@ -24,18 +25,24 @@ class DeviceCode:
     kernels: tuple[str, ...]
 
 
+Interface = Literal["c", "tvm_ffi", "packed"]
+"""Who calls: programs by a header, TVM FFI, or code that passes packed values and is told when tensors do not fit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Export:
     """What the user asks for: an interface, and the name that functions of it begin with."""
 
     name: str
-    is_tvm_ffi: bool
-    addresses: frozenset[str]
+    interface: Interface
+    addresses: frozenset[str] = frozenset()
     """Paths of the parameters that are streams and pointers, which cross as integers."""
     pattern: str = ""
     """How a call of TVM FFI is made of the function's parameters, as JSON; without it each argument is one of them."""
     device: DeviceCode | None = None
     """Of a target that runs kernels only; the host function then takes a launch record as its last argument."""
+    cpu: str = ""
+    """The processor to generate code for; empty for that of this machine, or any where kernels run on a device."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, re.ASCII):
@@ -48,7 +55,13 @@ class Export:
 
 
 def asked_for(
-    path: Path, file_name: str, function_prefix: str, function_name: str, addresses: frozenset[str], pattern: str = ""
+    path: Path,
+    file_name: str,
+    function_prefix: str,
+    function_name: str,
+    addresses: frozenset[str],
+    pattern: str = "",
+    cpu: str = "",
 ) -> tuple[Export, Path]:
     """The two ways to ask: a folder and the name of two files, or one object file and the name of its function."""
     if function_name and not file_name:
@@ -59,7 +72,7 @@ def asked_for(
                 expected="the path of the file, which ends with .o",
                 instead=f"export_to_c({str(path.with_suffix('.o'))!r}, function_name={function_name!r})",
             )
-        return Export(function_name, True, addresses, pattern), path.with_suffix("")
+        return Export(function_name, "tvm_ffi", addresses, pattern, cpu=cpu), path.with_suffix("")
     if not file_name:
         raise ExportError(
             "an export has no name",
@@ -67,4 +80,4 @@ def asked_for(
             expected="a name of the files, or of the function",
             instead="export_to_c(folder, file_name='kernel'), or export_to_c('kernel.o', function_name='kernel')",
         )
-    return Export(function_prefix or file_name, False, addresses), path / file_name
+    return Export(function_prefix or file_name, "c", addresses, cpu=cpu), path / file_name

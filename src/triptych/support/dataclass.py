@@ -249,10 +249,10 @@ def _refusals(cls: type, names: frozenset[str]) -> dict[str, Any]:
 def _state(names: tuple[str, ...]) -> dict[str, Any]:
     """What `copy` and `pickle` need of objects with slots that cannot be assigned."""
 
-    def __getstate__(self: object) -> list[object]:
-        return [getattr(self, name) for name in names]
+    def __getstate__(self: object) -> tuple[object, ...]:  # who watches the object would watch a list
+        return tuple(getattr(self, name) for name in names)
 
-    def __setstate__(self: object, state: list[object]) -> None:
+    def __setstate__(self: object, state: tuple[object, ...]) -> None:
         for name, value in zip(names, state, strict=True):
             object.__setattr__(self, name, value)
 

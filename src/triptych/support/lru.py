@@ -43,6 +43,10 @@ class LRUCache(Generic[K, V]):
         slot.used = next(self._clock)
         return slot.value
 
+    def values(self) -> list[V]:
+        """All that there are now."""
+        return [slot.value for slot in self._slots.copy().values()]
+
     def put(self, key: K, value: V) -> V:
         """Add or replace a value; the one that was unused for the longest makes room for it."""
         self._slots.pop(key, None)

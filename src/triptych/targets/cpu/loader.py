@@ -51,16 +51,15 @@ def load(compiled: Compiled) -> Loaded:
         packed = _packed(code, entry, traced)
         call = _through_call_path(packed)
         if not has_tensors:
-            return Loaded(compiled, call, packed=packed, entry=code.address)
+            return Loaded(compiled, call, packed=packed, address=code.address)
         call = calling_with_tensors(traced.parameters, call)
         return Loaded(compiled, call, attempting(call), is_read_natively, packed, code.address)
     code = loader.load_object(compiled.artifact, PYTHON_CALL, _imports(compiled.artifact), entry)
     packed = _packed(code, entry, traced)
-    elsewhere = _through_call_path(packed)
-    address = code.library[entry]
+    elsewhere, address = _through_call_path(packed), code.library[entry]
     if not has_tensors:
-        own = python_function(traced.name, code.address, elsewhere, code)
-        return Loaded(compiled, own, packed=packed, entry=address)
+        function = python_function(traced.name, code.address, elsewhere, code)
+        return Loaded(compiled, function, packed=packed, address=address)
     again = calling_with_views(traced.parameters, lambda: function, elsewhere)
     function = python_function(traced.name, code.address, again, code)
     attempt = python_function(traced.name, code.address, refused, code, quiet=True)

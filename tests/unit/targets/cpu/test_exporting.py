@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -172,3 +173,20 @@ def test_what_cannot_be_exported_says_so(tmp_path: Path) -> None:
         single.export_to_c(tmp_path)
     with pytest.raises(ExportError, match="exported to an object file"):
         single.export_to_c(tmp_path, function_name="quotient")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or shutil.which("objdump") is None, reason="it reads x86-64 code")
+def test_code_for_an_older_processor(tmp_path: Path) -> None:
+    wide = make_fake_compact_tensor(tt.Float32, (cute.sym_int(), cute.sym_int()), stride_order=(1, 0))
+    compiled = tt.compile(scale, wide, wide, 2.5, 0, make_fake_stream())
+    registers = {}
+    for cpu in ("x86-64", "x86-64-v3", "x86-64-v4"):
+        compiled.export_to_c(tmp_path / cpu, "scale", cpu=cpu)
+        file = str(tmp_path / cpu / "scale.o")
+        code = subprocess.run(["objdump", "-d", file], capture_output=True, text=True, check=True).stdout
+        registers[cpu] = {name for name in ("xmm", "ymm", "k1") if f"%{name}" in code}
+        assert "%zmm" not in code or cpu == "x86-64-v4"
+    assert registers["x86-64"] == {"xmm"}
+    assert registers["x86-64-v3"] == {"xmm", "ymm"}
+    with pytest.raises(ExportError, match=r"(?s)cpu='haswel'.*x86-64-v2"):
+        compiled.export_to_c(tmp_path, "scale", cpu="haswel")

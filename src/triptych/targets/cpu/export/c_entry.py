@@ -336,7 +336,7 @@ def _call_unchecked(lines: LlvmLines, received: list[str], body_types: tuple[str
     finished = lines.label("finished")
     lines.add(f"br i1 {done}, label %{finished}, label %failed")
     lines.begin(finished)
-    lines.add(f"ret i32 {OK}")
+    lines.leave(f"i32 {OK}")
     lines.begin(checked)
 
 

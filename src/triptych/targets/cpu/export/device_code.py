@@ -91,7 +91,7 @@ class _Loading:
             given = f"ptr {lines.place(handle, KERNELS + 8 * i)}, ptr {module}, ptr {self._text(kernel)}"
             self._call(library, "cuModuleGetFunction", given, f"the code has no kernel {kernel} (CUDA error %d)")
         lines.put(f"ptr {handle}", "%module", HANDLE)
-        lines.add(f"ret i32 {OK}")
+        lines.leave(f"i32 {OK}")
         return lines.text
 
     def _enter(self, library: str) -> None:
@@ -130,7 +130,7 @@ class _Loading:
         lines.begin(failed)
         text = self._text(f"{self._prefix}: {failure}")
         code = lines.set(f"call i32 @triptych_native_fail_with(i32 {NO_DEVICE}, ptr {text}, i32 {status})")
-        lines.add(f"ret i32 {code}")
+        lines.leave(f"i32 {code}")
         lines.begin(following)
 
     def _text(self, text: str) -> str:

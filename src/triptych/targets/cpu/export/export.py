@@ -7,6 +7,7 @@ the runtime and the entry of its interface, and generates position-independent c
 from __future__ import annotations
 
 import os
+import platform
 import re
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from triptych.diagnostics.check_errors import unpack
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.exports import Export, ExportError
 from triptych.stages import Compiled, Lowered, Traced
+from triptych.support.tracebacks import caller
+from triptych.support.wording import did_you_mean
 from triptych.targets.cpu.abi.abi import entry_symbol
 from triptych.targets.cpu.abi.system import system
 from triptych.targets.cpu.calling.calling_python import RAISE, WRITE
@@ -23,6 +26,7 @@ from triptych.targets.cpu.export.c_interface import CFunction, c_parameters, hea
 from triptych.targets.cpu.export.device_code import device_code
 from triptych.targets.cpu.export.native_code import native_code
 from triptych.targets.cpu.export.native_error_code import explaining_code
+from triptych.targets.cpu.export.packed_entry import packed_entry
 from triptych.targets.cpu.export.tvm_ffi_entry import LARGE_INTEGERS, tvm_ffi_entry
 from triptych.targets.cpu.passes.poll_loops import POLL
 from triptych.targets.cpu.runtime.compiler_builtins import with_division_helpers, with_float_helpers
@@ -33,6 +37,11 @@ _NATIVE = {
     POLL: "declare i32 @{name}(ptr)",
 }
 """What `native_code` defines."""
+_PROCESSORS = {
+    "x86_64": ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"),
+    "aarch64": ("generic", "neoverse-n1", "neoverse-v1", "neoverse-n2", "neoverse-v2"),
+}
+"""The oldest ones that code may be wanted for, by the machine: levels of x86-64, and what clouds have of ARM."""
 _CHECK = re.compile(r'^(@triptych\.check\d+) = internal constant \[\d+ x i8\] c"(.*)\\00"', re.MULTILINE)
 
 
@@ -85,9 +94,13 @@ def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
     _check(traced)
     program = program_text(compiled.lowered)
     explaining = explaining_code(traced.parameters)
-    device, machine = wanted.device, THIS_MACHINE if wanted.device is None else ANY_MACHINE
+    device, machine = wanted.device, machine_of(wanted)
     ours = () if device is None else (device_code(wanted.name, device),)
-    if wanted.is_tvm_ffi:
+    if wanted.interface == "packed":
+        packed = packed_entry(wanted.name)
+        parts = (native_code(), explaining, *packed.modules)
+        return {".o": _object(compiled, program, parts, packed.exports, machine)}
+    if wanted.interface == "tvm_ffi":
         called = tvm_ffi_entry(wanted, traced.parameters)
         names = (entry_symbol(wanted.name), share_symbol(wanted.name), pattern_symbol(wanted.name))
         return {".o": _object(compiled, program, (native_code(), explaining, called, *ours), names, machine)}
@@ -102,6 +115,26 @@ def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
         ".o": _object(compiled, program, modules, exported_names(wanted.name), machine),
         ".h": header(function, traced.signature).encode(),
     }
+
+
+def machine_of(wanted: Export) -> Request:
+    """What code is generated for."""
+    if wanted.cpu:
+        return Request(cpu=_known_processor(wanted.cpu), features="")
+    return THIS_MACHINE if wanted.device is None else ANY_MACHINE
+
+
+def _known_processor(name: str) -> str:
+    known = _PROCESSORS.get(platform.machine(), ())
+    if name in known:
+        return name
+    raise ExportError(
+        "no code is generated for this processor",
+        span=caller(),
+        found=f"cpu={name!r}",
+        expected=", ".join(known) or f"none to be chosen on {platform.machine()}",
+        instead=did_you_mean(name, known),
+    )
 
 
 def _object(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class LlvmLines:
     """The body of one function."""
@@ -14,6 +16,10 @@ class LlvmLines:
     @property
     def text(self) -> str:
         return "\n".join([*self._rooms, *self._lines])
+
+    def function(self, head: str) -> str:
+        """The whole function; its head has linkage, type, name and parameters."""
+        return "\n".join(["", f"define {head} {{", "entry:", self.text, "}", ""])
 
     def set(self, operation: str) -> str:
         """The name of a new value."""
@@ -45,6 +51,20 @@ class LlvmLines:
         self.add(f"br i1 {condition}, label %{following}, label %{otherwise}")
         self.begin(following)
 
+    def branch(self, condition: str, then: str, otherwise: str) -> None:
+        self.add(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def leave(self, value: str = "void") -> None:
+        """Return a typed value, or nothing."""
+        self.add(f"ret {value}")
+
+    def jump(self, label: str) -> None:
+        self.add(f"br label %{label}")
+
+    def element(self, base: str, number: str, kind: str = "i64") -> str:
+        """The address of an element of an array."""
+        return self.set(f"getelementptr {kind}, ptr {base}, i64 {number}")
+
     def field(self, base: str, offset: int, kind: str) -> str:
         """What is at an offset in bytes."""
         return self.set(f"load {kind}, ptr {self.place(base, offset)}")
@@ -55,3 +75,9 @@ class LlvmLines:
     def put(self, value: str, base: str, offset: int) -> None:
         """Store a typed value at an offset in bytes."""
         self.add(f"store {value}, ptr {self.place(base, offset)}")
+
+
+def declarations(functions: Mapping[str, str]) -> str:
+    """Of functions by name; a type is written as `i32(ptr, i64)`."""
+    parts = ((name, *kind.rstrip(")").split("(", 1)) for name, kind in functions.items())
+    return "".join(f"declare {result} @{name}({parameters})\n" for name, result, parameters in parts)

@@ -301,4 +301,4 @@ define void @{EXPLAIN}(ptr %packed, ptr %text, i64 %size) cold noinline {{
         self._constants += text_global(name, text)
         passed = ", ".join(["ptr %text", "i64 %size", f"ptr @{name}", *values])
         self._lines.set(f"call i32 (ptr, i64, ptr, ...) @snprintf({passed})")
-        self._lines.add("ret void")
+        self._lines.leave()
