@@ -228,6 +228,18 @@ def test_a_donated_input_is_the_output_and_others_stay() -> None:
     np.testing.assert_array_equal(z, np.arange(1000.0) + 1)
 
 
+def test_one_array_as_two_inputs_of_which_one_is_written() -> None:
+    @tt.jit
+    def add_reversed(x: cute.Tensor, y: cute.Tensor) -> None:
+        for i in range(x.shape[0]):
+            x[i] = x[i] + y[x.shape[0] - 1 - i]
+
+    call = ours.call(add_reversed, output_shape_dtype=like, input_output_aliases={0: 0})
+    for donated in ((), (0,)):
+        x = jnp.arange(100.0)
+        np.testing.assert_array_equal(jax.jit(lambda x: call(x, x), donate_argnums=donated)(x), np.full(100, 99.0))
+
+
 def test_an_output_in_an_input_may_have_a_parameter_of_its_own() -> None:
     call = ours.call(increment_into, output_shape_dtype=like, input_output_aliases={0: 0})
     np.testing.assert_array_equal(jax.jit(call)(jnp.arange(5.0)), np.arange(5.0) + 1)
