@@ -19,13 +19,13 @@ from triptych import cute
 torch: Any = pytest.importorskip("torch")
 
 NUMBERS = {
-    "tt.Int32": ("int", "3"),
-    "tt.Int64": ("int", "-2"),
-    "tt.Uint8": ("int", "5"),
+    "tt.Int32": ("SymInt", "3"),
+    "tt.Int64": ("SymInt", "-2"),
+    "tt.Uint8": ("SymInt", "5"),
     "tt.Float32": ("float", "0.5"),
     "tt.Float64": ("float", "2.0"),
     "tt.Boolean": ("bool", "True"),
-    "int": ("int", "7"),
+    "int": ("SymInt", "7"),
     "float": ("float", "1.5"),
     "bool": ("bool", "False"),
     "tt.Constexpr[int]": ("int", "4"),

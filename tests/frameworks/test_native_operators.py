@@ -172,6 +172,37 @@ def test_constants_and_numbers() -> None:
     assert counted.calls <= 3, "two specializations, and what a flag changes"
 
 
+def test_one_graph_for_all_values_of_a_number() -> None:
+    op = ours.op(scale_by_number, next(NAMES), mutates=("b",))
+    assert "SymInt by, int factor, bool flag" in op.schema
+    graphs = []
+
+    def counting(graph: Any, _: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    def program(a: Any, b: Any, by: int) -> Any:
+        op(a, b, by, 3, True)
+        return b * by
+
+    compiled = torch.compile(program, backend=counting, fullgraph=True, dynamic=True)
+    for by in (4, 5, 6, 7):
+        assert compiled(torch.ones(1), torch.zeros(1), by).item() == 3 * by * by
+    assert len(graphs) == 1
+
+
+def test_parameters_by_name_only() -> None:
+    @tt.jit
+    def named(a: cute.Tensor, *, b: cute.Tensor, by: float = 2.0) -> None:
+        b[0] = a[0] * by
+
+    op = ours.op(named, next(NAMES), out={"b": "a"})
+    for _ in range(2):
+        assert op(torch.ones(1)).item() == 2
+        assert op(torch.ones(1), 3.0).item() == 3
+        assert op(torch.ones(1), by=4.0).item() == 4
+
+
 def test_settings_of_a_block_are_those_of_the_call() -> None:
     op = ours.op(add, next(NAMES), out={"c": "a"})
     a = torch.ones(3)

@@ -86,7 +86,7 @@ def test_schemas_come_from_the_signature() -> None:
     assert MUL.schema == "triptych_test::mul(Tensor a, Tensor b) -> Tensor"
     assert MUL_OUT.schema == "triptych_test::mul_out(Tensor a, Tensor b, Tensor(a2!) c) -> ()"
     assert SCALE.schema == "triptych_test::scale(Tensor x, float factor, bool negative=False) -> (Tensor, Tensor)"
-    assert ADD.schema == "triptych_test::add_rows(Tensor(a0!) x, int n) -> ()"
+    assert ADD.schema == "triptych_test::add_rows(Tensor(a0!) x, SymInt n) -> ()"
     assert repr(ADD) == f"<operator {ADD.schema}>"
     assert torch.Tag.pt2_compliant_tag in MUL.default.tags
 

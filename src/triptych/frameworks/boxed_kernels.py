@@ -156,7 +156,7 @@ def _python_call(name: str, function: str, form: BoxedForm, facts: TorchFacts) -
         elif kind == "float":
             value = lines.set(f"call ptr @PyFloat_FromDouble(double {lines.field('%stack', 8 * i, 'double')})")
         else:
-            maker = "PyLong_FromLongLong" if kind == "int" else "PyBool_FromLong"
+            maker = "PyBool_FromLong" if kind == "bool" else "PyLong_FromLongLong"
             value = lines.set(f"call ptr @{maker}(i64 {lines.field('%stack', 8 * i, 'i64')})")
         lines.add(f"call i32 @PyTuple_SetItem(ptr {arguments}, i64 {i}, ptr {value})")
     called = lines.set(f"load ptr, ptr @{function}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from triptych.frameworks.operator_signatures import SYMBOLIC
 from triptych.interop.dlpack import CPU
 from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.abi.abi import BOOL_TAG, FLOAT_TAG, INT_TAG, VIEW_TAG
@@ -21,7 +22,7 @@ TORCH_FUNCTIONS = {
     "aoti_torch_check": "void(i1 zeroext, ptr, ptr, i32, ptr)",
 }
 """LibTorch's own, whose names and types stay the same: what tensors are read, made and deleted with, and errors."""
-TAGS = {"int": INT_TAG, "float": FLOAT_TAG, "bool": BOOL_TAG}
+TAGS = {"int": INT_TAG, SYMBOLIC: INT_TAG, "float": FLOAT_TAG, "bool": BOOL_TAG}
 KINDS = ("Tensor", *TAGS)
 """What boxed kernels take; optional tensors and text are Python's business."""
 _MOST_MODES = 64

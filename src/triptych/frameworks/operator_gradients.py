@@ -63,7 +63,7 @@ def following(
     Node.__name__ = Node.__qualname__ = f"{name}_backward"
     above: Any = super(torch.autograd.Function, Node)
     apply = above.apply  # its own asks for rules that transforms need elsewhere
-    single_level = enable_single_level_autograd_function
+    single_level, is_transformed = enable_single_level_autograd_function, torch._C._are_functorch_transforms_active
     names = [each.name for each in signature.given]
     tensors = tuple(i for i, each in enumerate(signature.given) if each.kind in TENSORS)
     is_followed, without_autograd = torch.is_grad_enabled, torch._C._AutoDispatchBelowAutograd
@@ -74,6 +74,8 @@ def following(
         if is_followed():
             for i in tensors:
                 if args[i] is not None and args[i].requires_grad:
+                    if not is_transformed():
+                        return apply(*args)
                     with single_level():  # a transform of `torch.func` comes here once for each of its levels
                         return apply(*args)
         with without_autograd():

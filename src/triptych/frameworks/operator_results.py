@@ -40,7 +40,9 @@ def kernels(
         names[f"_make_{result}"] = partial(_made, name, result, allocation, span)
         wanted = ", ".join(f"{each}={each}" for each in inspect.signature(allocation).parameters)
         lines.append(f"{result} = _make_{result}({wanted})")
-    passed = ", ".join(each.name if each.kind else "_stream()" for each in signature.parameters)
+    values = {each.name: each.name if each.kind else "_stream()" for each in signature.parameters}
+    named = {each.name for each in signature.parameters if each.is_keyword}
+    passed = ", ".join(f"{name}={value}" if name in named else value for name, value in values.items())
     end = f"return {', '.join(signature.results)}"
     for function, body in (("run", [*lines, f"_call({passed})", end]), ("fake", [*lines, end])):
         exec(f"def {function}({', '.join(head)}):\n    " + "\n    ".join(body), names)

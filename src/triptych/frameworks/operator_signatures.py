@@ -30,6 +30,8 @@ Annotation: TypeAlias = Any
 
 _PYTHON = {int: "int", float: "float", bool: "bool", str: "str"}
 TENSORS = ("Tensor", "Tensor?")
+SYMBOLIC = "SymInt"
+"""An integer that compiled code takes: torch's compilers need not make a graph for each of its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class OperatorParameter:
     name: str
     kind: str
     default: Any = inspect.Parameter.empty
+    is_keyword: bool = False
+    """Whether the function takes it by its name only."""
 
     def text(self, writes: bool, index: int) -> str:
         """Its words in a schema."""
@@ -68,7 +72,7 @@ def _parameter(given: inspect.Parameter, span: Span | None) -> OperatorParameter
             expected="cute.Tensor, a number type, int, float, bool, or a Constexpr of int, float, bool or str",
             instead=f"`{given.name}: cute.Tensor`" if missing else "a function of such parameters that calls this one",
         )
-    return OperatorParameter(given.name, kind, given.default)
+    return OperatorParameter(given.name, kind, given.default, given.kind is given.KEYWORD_ONLY)
 
 
 def _kind(annotation: Annotation) -> str | None:
@@ -83,8 +87,8 @@ def _kind(annotation: Annotation) -> str | None:
         return None
     if issubclass(annotation, Tensor):
         return "Tensor"
-    if annotation in _PYTHON:
-        return _PYTHON[annotation] if annotation is not str else None
+    if annotation in (int, float, bool):
+        return SYMBOLIC if annotation is int else _PYTHON[annotation]
     if is_number_class(annotation):
         return _number(numeric_class(annotation))
     return "" if is_stream_class(annotation) else None
@@ -93,7 +97,7 @@ def _kind(annotation: Annotation) -> str | None:
 def _number(kind: type[Numeric]) -> str:
     if kind is Boolean:
         return "bool"
-    return "int" if kind.__name__.startswith(("Int", "Uint")) else "float"
+    return SYMBOLIC if kind.__name__.startswith(("Int", "Uint")) else "float"
 
 
 @dataclass(frozen=True, slots=True)

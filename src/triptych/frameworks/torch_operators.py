@@ -21,6 +21,7 @@ from triptych.frameworks.operator_borders import check_returns, resolve_lazy, un
 from triptych.frameworks.operator_gradients import GRADIENT, Backward, check_taken, following
 from triptych.frameworks.operator_results import kernels
 from triptych.frameworks.operator_signatures import (
+    SYMBOLIC,
     Allocation,
     OperatorSignature,
     check_signature,
@@ -252,14 +253,14 @@ class Operator:
         """The function where nobody records: `torch.jit.trace` has recorded the operator, and minds nothing inside."""
         function, tracer, set_tracer = self._function, torch._C._get_tracing_state, torch._C._set_tracing_state
 
-        def call(*args: Value) -> None:
+        def call(*args: Value, **named: Value) -> None:
             recorder = tracer()
             if recorder is None:
-                function(*args)
+                function(*args, **named)
                 return
             set_tracer(None)
             try:
-                function(*args)
+                function(*args, **named)
             finally:
                 set_tracer(recorder)
 
@@ -286,7 +287,8 @@ class Operator:
     def _register_autograd(self, follow: Callable[..., Any]) -> None:
         """What runs where autograd, a tracer or a transform has a business with the tensors of a call."""
         native = self._function.native
-        if native is None:
+        is_symbolic = any(each.kind == SYMBOLIC for each in self._signature.given)
+        if native is None or is_symbolic:  # a kernel in machine code would be asked with one value of the number
             self._library.impl(self._signature.name, follow, "Autograd")
         else:
             native.register_autograd(self.name.partition("::")[0], follow)
