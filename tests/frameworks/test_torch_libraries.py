@@ -244,6 +244,40 @@ def test_a_thousand_loads_leave_nothing(library: Path) -> None:
     assert run(LOADED_OFTEN, library).strip() == "right"
 
 
+PACKAGED = """
+import sys
+import torch
+import triptych.torch
+triptych.torch.load(sys.argv[1])
+rows = torch.export.Dim("rows", min=2, max=64)
+class Module(torch.nn.Module):
+    def forward(self, a, b):
+        return torch.ops.ours_exported.mul(a + 1, b) * 2
+exported = torch.export.export(
+    Module(), (torch.randn(4, 8), torch.randn(4, 8)), dynamic_shapes={"a": {0: rows}, "b": {0: rows}}
+)
+torch._inductor.aoti_compile_and_package(exported, package_path=sys.argv[2])
+"""
+SERVED = """
+import sys
+sys.modules["triptych"] = None
+import torch
+torch.ops.load_library(sys.argv[1])
+program = torch._inductor.aoti_load_package(sys.argv[2])
+for rows in (4, 11):
+    a, b = torch.randn(rows, 8), torch.randn(rows, 8)
+    torch.testing.assert_close(program(a, b), (a + 1) * b * 2)
+print("right")
+"""
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_in_a_package_of_aotinductor(library: Path, tmp_path: Path) -> None:
+    run(PACKAGED, library, tmp_path / "program.pt2")
+    assert run(SERVED, library, tmp_path / "program.pt2").strip() == "right"
+
+
 # refusals -------------------------------------------------------------------------------------------------------------
 def test_an_operator_that_was_never_compiled() -> None:
     op = ours.op(mul, "ours_exported::never", out={"c": "a"})
