@@ -41,6 +41,7 @@ BY_PATH = {
     "tests/unit/ptxsim": "pure",
     "tests/unit/sanitizer": "pure",
     "tests/unit/support": "pure",
+    "tests/unit/support/test_html_tabs.py": "cpu",
     "tests/unit/targets/nvptx": "ir",
     "tests/unit/test_hooks.py": "pure",
 }

@@ -6,8 +6,6 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-import pytest
-
 import triptych as tt
 from triptych import cute
 from triptych.support.html_tabs import MOST_LINES, html_tabs
@@ -37,7 +35,6 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.cpu
 def test_every_stage_is_a_tab_with_its_text() -> None:
     compiled = tt.compile(below, tt.example("Float32[:]"))
     shown = compiled._repr_mimebundle_(include=None, exclude=None)
