@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import weakref
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
 
 from triptych.artifact_store.configured import default_store
 from triptych.driver.boundary import api_boundary, for_user
@@ -72,8 +73,13 @@ class JitFunction:
     __wrapped__: Callable[..., Any]
     """The function as it was written."""
 
+    _only: ClassVar[weakref.ref[JitFunction]]
+    """Of such a class, its instance."""
+
     def __new__(cls, *_: object) -> Self:
-        return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__}))
+        made: Self = object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__}))
+        type(made)._only = weakref.ref(made)
+        return made
 
     def __init__(self, function: FunctionType, language: DSL, preprocessor: bool, options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)

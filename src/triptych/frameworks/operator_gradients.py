@@ -46,7 +46,8 @@ def following(
     saved, derive = _refusing(name, span) if backward is None else _deriving(signature, backward)
     defaults = tuple(each.default for each in signature.given)
 
-    class Node(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
+    # One level: the dispatcher comes here for each transform of `torch.func`, and `Function` would ask for their rules.
+    class Node(torch.autograd.function._SingleLevelFunction):  # type: ignore[misc,unused-ignore]
         @staticmethod
         def forward(ctx: Value, *args: Value) -> Any:
             output = dispatched(*args)  # gradients are not followed here
@@ -61,8 +62,7 @@ def following(
             return derive(ctx, upstream)
 
     Node.__name__ = Node.__qualname__ = f"{name}_backward"
-    above: Any = super(torch.autograd.Function, Node)
-    apply = above.apply  # its own asks for rules that transforms need elsewhere
+    apply: Any = Node.apply
     single_level, is_transformed = enable_single_level_autograd_function, torch._C._are_functorch_transforms_active
     names = [each.name for each in signature.given]
     tensors = tuple(i for i, each in enumerate(signature.given) if each.kind in TENSORS)
@@ -76,7 +76,7 @@ def following(
                 if args[i] is not None and args[i].requires_grad:
                     if not is_transformed():
                         return apply(*args)
-                    with single_level():  # a transform of `torch.func` comes here once for each of its levels
+                    with single_level():
                         return apply(*args)
         with without_autograd():
             return dispatched(*args)

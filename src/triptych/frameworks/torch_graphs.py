@@ -34,6 +34,7 @@ class _Call(threading.local):
     """The call that this thread traces: values seen so far, and why it ends the graph."""
 
     def __init__(self) -> None:
+        self.function: JitFunction | None = None
         self.seen: list[Any] = []
         self.reason = ""
 
@@ -45,6 +46,11 @@ _CALL = _Call()
 def _begin() -> bool:
     _CALL.seen.clear()
     return True
+
+
+def _see_function(context: Value) -> None:
+    """Keep the function, which is the only one of its class: not every version of torch passes such objects."""
+    _CALL.function = context.get_local("function").python_type()._only()
 
 
 def _see(context: Value) -> None:
@@ -59,9 +65,10 @@ def _see(context: Value) -> None:
 
 
 @_at_tracing
-def _name(function: JitFunction, count: int, keywords: tuple[str, ...]) -> str:
+def _name(count: int, keywords: tuple[str, ...]) -> str:
     """The name of the call's operator; empty where it has none."""
-    args, last = _CALL.seen[:count], _CALL.seen[count:]
+    function, args, last = _CALL.function, _CALL.seen[:count], _CALL.seen[count:]
+    assert function is not None, "`_see_function` comes first"
     try:
         operator = operator_for(function, tuple(args), dict(zip(keywords, last, strict=True)))
     except TracedByTorchError as error:
@@ -82,9 +89,10 @@ def _end(context: Value) -> None:
 def in_graph(function: JitFunction, *args: Value, **kwargs: Value) -> Any:
     """A call in torch's graph."""
     _begin()
+    comptime(_see_function)
     for value in (*args, *kwargs.values()):  # noqa: B007 - `_see` asks for it by its name
         comptime(_see)
-    name = _name(function, len(args), tuple(kwargs))
+    name = _name(len(args), tuple(kwargs))
     if not name:
         comptime(_end)
     return getattr(getattr(torch.ops, NAMESPACE), name).default(*args, **kwargs)
