@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -319,3 +321,22 @@ def test_tensors_go_after_calls_failures_and_calls_of_python() -> None:
             op(bad)
     assert storages() <= before + 1
     assert (good._use_count(), bad._use_count()) == references
+
+
+TEXT = """
+import hashlib
+from triptych.frameworks.boxed_kernels import boxed_module
+from triptych.frameworks.boxed_tensors import BoxedForm
+from triptych.frameworks.native_operators import _torch_facts
+form = BoxedForm("f", ("Tensor", "float"), (0,), (), (), (("given", 0), ("given", 1)))
+print(hashlib.sha256(boxed_module(form, _torch_facts()).encode()).hexdigest())
+"""
+
+
+def test_code_of_one_process_serves_the_next() -> None:
+    """It is found in the store by its text, which has no address of a process."""
+    found = {
+        subprocess.run([sys.executable, "-c", TEXT], capture_output=True, text=True, check=True).stdout for _ in "12"
+    }
+    assert len(found) == 1
+    assert len(found.pop().strip()) == 64

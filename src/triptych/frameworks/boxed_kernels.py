@@ -52,6 +52,8 @@ PYTHON_FUNCTIONS = {
     "Py_DecRef": "void(ptr)",
 }
 PYTHON_TRUE = "_Py_TrueStruct"
+UNDEFINED = "triptych_undefined"
+"""The tensor that stands for none."""
 NEW_HANDLE = "aoti_torch_new_tensor_handle"
 _FUNCTIONS = {
     **PYTHON_FUNCTIONS,
@@ -66,14 +68,13 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class TorchFacts:
-    """What is read of tensors: offsets in bytes, dispatch keys of plain tensors, the undefined tensor, keys of those
-    who record, and of each type its code in DLPack (0 for none)."""
+    """What is read of tensors: offsets in bytes, dispatch keys of plain tensors and of those who record, and of each
+    type its code in DLPack (0 for none). Addresses are symbols, so that the code serves other processes."""
 
     keys: int
     gradient: int
     counter: int
     version: int
-    undefined: int
     object_tensor: int
     """Where the Python object of a tensor has it."""
     plain: tuple[int, ...]
@@ -90,6 +91,7 @@ def boxed_module(form: BoxedForm, facts: TorchFacts) -> str:
     return f"""
 @triptych.types = internal constant [{len(facts.types)} x i32] [{types}]
 @{PYTHON_TRUE} = external global i8
+@{UNDEFINED} = external global i8
 @triptych.name = internal constant [{len(form.name) + 1} x i8] {name}
 {"".join(f"@{variable} = global ptr null{chr(10)}" for variable in _VARIABLES)}
 {declarations(_FUNCTIONS)}{tensor_functions()}{_holds()}{_unfollowed(facts)}{_changed(facts)}{_report()}
@@ -241,7 +243,7 @@ def _unfollowed(facts: TorchFacts) -> str:
     lines.branch(follows, "no", "differentiating")
     lines.begin("differentiating")
     tangent = lines.set(f"call ptr @{TANGENT}(ptr {tensor}, i64 0, ptr %handle)")
-    is_plain = lines.set(f"icmp eq i64 {lines.field(tangent, 0, 'i64')}, {facts.undefined}")
+    is_plain = lines.set(f"icmp eq ptr {lines.field(tangent, 0, 'ptr')}, @{UNDEFINED}")
     lines.leave(f"i1 {is_plain}")
     for label, answer in (("yes", "true"), ("no", "false")):
         lines.begin(label)

@@ -34,6 +34,7 @@ from triptych.frameworks.boxed_kernels import (
     ROWS,
     RUN,
     TANGENT,
+    UNDEFINED,
     WORDS,
     WRAP,
     TorchFacts,
@@ -238,6 +239,7 @@ def _symbols() -> Mapping[str, int] | None:
     if fields is None:
         return None
     found |= {GRAD_MODE: fields.grad_mode, TANGENT: fields.tangent, INTERCEPTED: fields.intercepted}
+    found[UNDEFINED] = fields.undefined
     return found | {name: _address(ctypes.pythonapi, name) for name in (*PYTHON_FUNCTIONS, PYTHON_TRUE)}
 
 
@@ -262,7 +264,6 @@ def _torch_facts() -> TorchFacts | None:
         fields.gradient,
         fields.counter,
         fields.version,
-        fields.undefined,
         fields.tensor,
         plain,
         tuple(inside._dispatch_key_parse(key).value for key in _RECORDERS),
