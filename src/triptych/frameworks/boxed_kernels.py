@@ -101,9 +101,11 @@ def boxed_module(form: BoxedForm, facts: TorchFacts) -> str:
 
 def _kernel(form: BoxedForm) -> str:
     lines = LlvmLines()
-    rows = lines.set(f"load atomic ptr, ptr @{ROWS} acquire, align 8")
-    lines.go_on_if(lines.set(f"icmp ne ptr {rows}, null"), "python")
+    known = lines.set(f"load atomic ptr, ptr @{ROWS} acquire, align 8")
+    lines.go_on_if(lines.set(f"icmp ne ptr {known}, null"), "python")
     lines.go_on_if(lines.set("call i1 @triptych.holds()"), "python")
+    # Again: what was asked last may be of newer rows, which another thread has made for a change.
+    rows = lines.set(f"load atomic ptr, ptr @{ROWS} acquire, align 8")
     call = begin_call(lines, form, "discard", "triptych.unfollowed")
     given = {i: lines.field("%stack", 8 * i, "i64") for i in form.constants}
     _search(lines, form, rows, call.packed, given)

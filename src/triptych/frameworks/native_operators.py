@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -53,6 +54,8 @@ from triptych.targets.cpu.runtime.kept_object import kept_object
 
 _RECORDERS = ("Python", "Tracer", "FuncTorchDynamicLayerBackMode", "Functionalize")
 """Dispatch keys that are set for a thread where somebody has to see each operator."""
+_ALIVE = 64
+"""How many values of a variable stay."""
 _STABLE = ("aoti_torch_library_init_impl", "aoti_torch_library_impl", "aoti_torch_delete_library_object")
 
 
@@ -98,8 +101,8 @@ class NativeOperator:
         self._code = code
         self._entries: list[Entry] = []
         self._lock = PerProcess()
-        self._alive: list[Any] = []
-        """What native code may still read: rows of before, objects of Python, libraries of PyTorch."""
+        self._alive: dict[str, deque[object]] = {}
+        """What native code may still read of before, by variable: another thread may be in the kernel."""
         self._libraries: list[ctypes.c_void_p] = []
 
     def register(self, namespace: str, run: Callable[..., Any]) -> None:
@@ -135,15 +138,14 @@ class NativeOperator:
             self._entries = [entry, *self._entries[: MOST_WARM - 1]]
             words = [word for each in self._entries for word in _row(self._form, each) or ()]
             rows = (ctypes.c_uint64 * (len(words) + 1))(*words, 0)
-            self._alive.append(rows)
             self._store(WORDS, 0)
             self._set(GUARD, GuardWords([each.guard for each in self._entries], partial(self._store, WORDS)).ask)
-            self._store(ROWS, ctypes.addressof(rows))
+            self._set(ROWS, (rows, self._entries), ctypes.addressof(rows))  # code stays mapped while it may run
         return True
 
-    def _set(self, variable: str, value: object) -> None:
-        self._alive.append(value)
-        self._store(variable, id(value))
+    def _set(self, variable: str, value: object, address: int = 0) -> None:
+        self._alive.setdefault(variable, deque(maxlen=_ALIVE)).append(value)
+        self._store(variable, address or id(value))
 
     def _store(self, variable: str, address: int) -> None:
         ctypes.c_uint64.from_address(self._code.library[variable]).value = address
