@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -320,6 +321,32 @@ def test_tensors_go_after_calls_failures_and_calls_of_python() -> None:
             op(bad)
     assert storages() <= before + 1
     assert (good._use_count(), bad._use_count()) == references
+
+
+CROWDED = """
+import ctypes, sys
+sys.path.insert(0, sys.argv[1])
+import test_native_operators as program
+torch = program.torch
+callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: 0)
+try:
+    while True:
+        ctypes.pythonapi.PyDict_AddWatcher(callback)
+except RuntimeError:
+    pass  # CPython has no number left
+op = program.ours.op(program.scale, "native_operators::crowded", out={"b": "a"})
+a = torch.arange(4.0)
+for factor in (2, 2, 5, 5):
+    program.SCALE = factor
+    assert op(a).equal(a * factor)
+print("right")
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="dicts have versions")
+def test_without_a_watcher_of_dicts_guards_are_asked() -> None:
+    command = [sys.executable, "-c", CROWDED, str(Path(__file__).parent)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "right"
 
 
 TEXT = """

@@ -129,6 +129,7 @@ import triptych.torch
 assert triptych.torch.load(sys.argv[1]) == tuple(
     "ours_exported::" + name for name in ("mul", "mul_backward", "mul_out", "scale")
 )
+assert len(triptych.torch.load(sys.argv[1])) == 4, "a second time changes nothing"
 ops = torch.ops.ours_exported
 a, b = (torch.randn(3, 4, dtype=torch.float64, requires_grad=True) for _ in range(2))
 torch.autograd.gradcheck(ops.mul, (a, b))
@@ -283,6 +284,13 @@ def test_an_operator_that_was_never_compiled() -> None:
     op = ours.op(mul, "ours_exported::never", out={"c": "a"})
     with pytest.raises(OperatorLibraryError, match=r"(?s)never.*op\.compile"):
         ours.export("never.so", [op])
+
+
+def test_an_operator_that_was_never_called() -> None:
+    """It is not known yet what its function writes."""
+    op = ours.op(mul, "ours_exported::undefined")
+    with pytest.raises(OperatorLibraryError, match=r"(?s)undefined has not been compiled.*op\.compile"):
+        ours.export("undefined.so", [op])
 
 
 def test_results_made_by_python() -> None:

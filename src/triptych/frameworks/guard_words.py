@@ -17,6 +17,7 @@ from functools import cache
 from types import CellType, FunctionType
 from typing import Any
 
+from triptych.driver.cache_misses import SealedError
 from triptych.fingerprint.guards import Guard
 from triptych.ir.llvm.loader import load_object
 from triptych.ir.llvm.worker import Request
@@ -119,14 +120,15 @@ def _of_dict(owner: dict[Any, Any]) -> list[Place] | None:
 
 @cache
 def _watcher() -> tuple[int, int] | None:
-    """The number of our watcher of dicts, and where it counts changes. None where others have all that there are."""
+    """The number of our watcher of dicts, and where it counts changes. None where guards have to be asked each time."""
     lines = LlvmLines()
     lines.set(f"atomicrmw add ptr @{_CHANGES}, i64 1 monotonic")
     lines.leave("i32 0")
     text = f"@{_CHANGES} = global i64 0" + lines.function(f"i32 @{_NOTE}(i32 %event, ptr %dict, ptr %key, ptr %value)")
-    code = load_object(kept_object("watcher of dicts", Request(emit=("object",)), text), _NOTE, {}, _CHANGES)
-    number = ctypes.pythonapi.PyDict_AddWatcher(ctypes.c_void_p(code.address))
-    if number < 0:
+    try:
+        code = load_object(kept_object("watcher of dicts", Request(emit=("object",)), text), _NOTE, {}, _CHANGES)
+        number = ctypes.pythonapi.PyDict_AddWatcher(ctypes.c_void_p(code.address))
+    except (SealedError, RuntimeError):  # the store of a sealed process has none, or CPython has no number left
         return None
     _LOADED.append(code)
     return number, code.library[_CHANGES]

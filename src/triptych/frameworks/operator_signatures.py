@@ -115,6 +115,11 @@ class OperatorSignature:
         return tuple(each for each in self.parameters if each.kind and each.name not in self.results)
 
     @property
+    def is_differentiable(self) -> bool:
+        """Whether PyTorch can have gradients of it: operators that only make new tensors."""
+        return bool(self.results) and not self.written
+
+    @property
     def schema(self) -> str:
         """As PyTorch writes it."""
         texts = [each.text(each.name in self.written, i) for i, each in enumerate(self.given)]

@@ -35,7 +35,7 @@ from triptych.frameworks.operator_borders import resolve_lazy, unfollowed, witho
 from triptych.frameworks.operator_gradients import Backward, following
 from triptych.frameworks.operator_results import kernels
 from triptych.frameworks.operator_signatures import OperatorParameter, OperatorSignature
-from triptych.frameworks.torch_operators import Operator
+from triptych.frameworks.torch_operators import Operator, operator_of
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.exports import Export
 from triptych.support.config import process_environment
@@ -65,12 +65,10 @@ def export(path: str | os.PathLike[str], ops: Sequence[Operator], *, cpu: str = 
     if not every:
         raise OperatorLibraryError("a library has at least one operator", span=span, expected="ops=[mul, ...]")
     objects: dict[str, bytes] = {}
-    described, types = [], dict[str, int]()
-    for number, op in enumerate(every):
-        operator = _library_operator(op, number, cpu, objects, types, span)
-        described.append((op, operator))
+    types: dict[str, int] = {}
+    operators = [_library_operator(op, number, cpu, objects, types, span) for number, op in enumerate(every)]
     description = {"version": _VERSION, "operators": [_description(op) for op in every]}
-    text = library_module([operator for _, operator in described], types, json.dumps(description))
+    text = library_module(operators, types, json.dumps(description))
     machine = machine_of(Export("library", "packed", cpu=cpu))
     objects["registration"] = _object(machine, text)
     _link(linker, objects, path, span)
@@ -88,7 +86,7 @@ def _with_backward(ops: Sequence[Operator]) -> Iterator[Operator]:
 def _library_operator(
     op: Operator, number: int, cpu: str, objects: dict[str, bytes], types: dict[str, int], span: Span | None
 ) -> LibraryOperator:
-    form = None if op.default is None else form_of(op.signature, op.static)
+    form = form_of(op.signature, op.static)
     if form is None:
         raise OperatorLibraryError(
             f"the operator {op.name} cannot be in a library",
@@ -210,7 +208,8 @@ def load(path: str | os.PathLike[str]) -> tuple[str, ...]:
             expected=f"version {_VERSION}",
             instead="the library exported again",
         )
-    _LOADED[file] = [_complete(each, span) for each in description["operators"]]
+    if file not in _LOADED:
+        _LOADED[file] = [_complete(each, span) for each in description["operators"]]
     return tuple(each["name"] for each in description["operators"])
 
 
@@ -224,22 +223,17 @@ def _complete(described: dict[str, Any], span: Span | None) -> Any:
     library = torch.library.Library(namespace, "FRAGMENT")
     _, fake = kernels(name, signature, _machine_code, span)
     torch.library.register_fake(name, without_memory(name, fake), lib=library)
-    if signature.results and not signature.written:
+    if signature.is_differentiable:
         backward = None
         if described["backward"] is not None:
             function, takes, gives = described["backward"]
-            backward = Backward(_operator(function), takes, gives)
-        library.impl(short, following(name, signature, _operator(name)._op, backward, span), "Autograd")
+            backward = Backward(operator_of(function), takes, gives)
+        library.impl(short, following(name, signature, operator_of(name)._op, backward, span), "Autograd")
     elif signature.written:
-        library.impl(short, unfollowed(name, signature, _operator(name)._op), "Autograd")
-        resolve_lazy(library, name, signature, _operator(name)._op)
+        library.impl(short, unfollowed(name, signature, operator_of(name)._op), "Autograd")
+        resolve_lazy(library, name, signature, operator_of(name)._op)
     return library
 
 
 def _machine_code(*_: object) -> None:
     raise AssertionError("a library brings its own kernels")
-
-
-def _operator(name: str) -> Any:
-    namespace, _, short = name.partition("::")
-    return getattr(getattr(torch.ops, namespace), short).default

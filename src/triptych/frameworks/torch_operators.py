@@ -149,7 +149,7 @@ class Operator:
         tags = [tag for name, tag in torch.Tag.__members__.items() if name in _TAGS]
         library.define(signature.schema, tags=tags)
         self._run, fake = kernels(self.name, signature, self._call_untraced(), self._span)
-        namespace, _, short = self.name.partition("::")
+        namespace = self.name.partition("::")[0]
         native = self._native()
         library.impl(signature.name, self._run, "CUDA")
         if native is None:
@@ -159,7 +159,7 @@ class Operator:
         self._function.native = native
         self._fake = fake
         torch.library.register_fake(self.name, without_memory(self.name, fake), lib=library)
-        self.default = getattr(getattr(torch.ops, namespace), short).default
+        self.default = operator_of(self.name)
         self._dispatched = self.default._op
         if signature.written:
             self._register_autograd(unfollowed(self.name, signature, self._dispatched))
@@ -177,11 +177,6 @@ class Operator:
         if made is not None:
             _NATIVE[self.name] = made
         return made
-
-    @property
-    def _is_differentiable(self) -> bool:
-        """Whether PyTorch can have gradients of it: operators that only make new tensors."""
-        return bool(self._signature.results) and not self._signature.written
 
     # compilation ----------------------------------------------------------------------------------------------------
     @property
@@ -209,21 +204,23 @@ class Operator:
         named = {name: _described(value) for name, value in (self._named(args) | kwargs).items()}
         made = self._fake(**named)
         named |= zip(self._signature.results, made if isinstance(made, tuple) else (made,), strict=False)
-        named |= {each.name: current_stream() for each in self._signature.parameters if not each.kind}
-        return JitFunction.compile(self._function, **named)
+        return JitFunction.compile(self._function, **named, **self._streams())
 
     @_without_graph
     @api_boundary
     def _find_written(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Compile for the first call's arguments: then it is known which of them the function writes."""
-        named = self._named(args) | kwargs
-        named |= {each.name: current_stream() for each in self._signature.parameters if not each.kind}
+        named = self._named(args) | kwargs | self._streams()
         described = {name: _described(value) for name, value in named.items() if value is not inspect.Parameter.empty}
         found = _written(JitFunction.compile(self._function, **described))
         mutable = tuple(each.name for each in self._signature.given if each.name in found)
         old = self._signature
         self._signature = OperatorSignature(old.name, old.parameters, old.results, mutable)
         self._define()
+
+    def _streams(self) -> dict[str, Any]:
+        """The current stream for each parameter that is one."""
+        return {each.name: current_stream() for each in self._signature.parameters if not each.kind}
 
     def _check_written(self, compiled: CompiledFunction) -> None:
         check_returns(self.name, compiled.has_results, self._span)
@@ -275,7 +272,7 @@ class Operator:
     def differentiate(self, backward: Operator | Callable[..., Mapping[str, Any]] | None) -> None:
         """Register what computes gradients: its parameters are named as this operator's, its results, and `grad_` of
         its results; what it returns are `grad_` of parameters."""
-        if not self._is_differentiable:
+        if not self._signature.is_differentiable:
             return
         if backward is not None:
             of_operator = backward._signature if isinstance(backward, Operator) else None
@@ -344,7 +341,7 @@ def op(
     span = caller()
     jitted = _jitted(function, span)
     made = Operator(jitted, name, out or {}, mutates, library, span)
-    if backward is not None and (made._signature.written or not made._signature.results):
+    if backward is not None and not made._signature.is_differentiable:
         raise OperatorDeclarationError(
             "PyTorch has gradients of operators that only make new tensors",
             span=span,
@@ -403,6 +400,12 @@ def _jitted(function: Callable[..., Any], span: Span | None) -> JitFunction:
         expected="a `@jit` function, which launches kernels",
         instead="`@triptych.jit` in front of it",
     )
+
+
+def operator_of(name: str) -> Any:
+    """What `torch.ops` has of a name."""
+    namespace, _, short = name.partition("::")
+    return getattr(getattr(torch.ops, namespace), short).default
 
 
 def _library(name: str) -> Any:
