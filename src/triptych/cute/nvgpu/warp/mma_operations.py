@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaOperands, MmaOperation, threads_of_block
-from triptych.cute.nvgpu.typed_mma import TYPES, WORDS, Shape3, TypedMmaOp
+from triptych.cute.mma.typed import TYPES, WORDS, Shape3, TypedMmaOp
 from triptych.cute.tensors.register_arrays import array_of, register_offsets
 from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.eager import eager
