@@ -34,7 +34,9 @@ def test_each_rule_is_told_of_by_an_instruction() -> None:
     """The calculator does not know gfx950: its instructions go by the rule of those that it does know."""
     told = {(WAVE_MMAS[name].family, WAVE_MMAS[name].accumulator) for name in TOLD["instructions"]}
     assert told == {(each.family, each.accumulator) for each in WAVE_MMAS.values()}
-    assert all("gfx950" in each.chips or "u8" in each.name for name, each in WAVE_MMAS.items() if name not in told_names())
+    assert all(
+        "gfx950" in each.chips or "u8" in each.name for name, each in WAVE_MMAS.items() if name not in told_names()
+    )
 
 
 def told_names() -> frozenset[str]:

@@ -72,7 +72,7 @@ _NAMES = LazyNames(
             PtxasOptions
         """,
     },
-    modules=("arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"),
+    modules=("amdgpu", "arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"),
 )
 
 __getattr__ = _NAMES.load

@@ -11,8 +11,19 @@ from triptych.support.forking import lazy
 
 REGISTER_BITS = 32
 WIDTHS = {
-    **{"f64": 64, "f32": 32, "s32": 32, "tf32": 32, "f16": 16, "bf16": 16, "s8": 8, "u8": 8},
-    **{"e4m3": 8, "e5m2": 8, "e4m3fnuz": 8, "e5m2fnuz": 8, "e2m1": 4},
+    "f64": 64,
+    "f32": 32,
+    "s32": 32,
+    "tf32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "s8": 8,
+    "u8": 8,
+    "e4m3": 8,
+    "e5m2": 8,
+    "e4m3fnuz": 8,
+    "e5m2fnuz": 8,
+    "e2m1": 4,
 }
 """Bits of the element types."""
 

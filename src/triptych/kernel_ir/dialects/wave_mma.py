@@ -1,7 +1,7 @@
 """Matrix instructions of AMD GPUs: D = A * B + C on a small tile that lies in the registers of a wave.
 
-Input: the rules by which matrix cores deal elements to lanes. Output: `WAVE_MMAS`, the instructions (MFMA of CDNA with 64
-threads, WMMA of RDNA 3 and 4 with 32), and `mma_of`, the entry of any `tile.mma`.
+Input: the rules by which matrix cores deal elements to lanes. Output: `WAVE_MMAS`, the instructions (MFMA of CDNA with
+64 threads, WMMA of RDNA 3 and 4 with 32), and `mma_of`, the entry of any `tile.mma`.
 """
 
 from __future__ import annotations

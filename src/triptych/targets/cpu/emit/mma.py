@@ -1,4 +1,4 @@
-"""MMA of a warp, or of a wave, on operands in registers: functions that are made for each instruction, and their calls."""
+"""MMA of a warp or a wave on operands in registers: functions that are made for each instruction, and their calls."""
 
 from __future__ import annotations
 
@@ -166,8 +166,9 @@ class WarpProduct:
         self._chunk = f"vector<{CHUNK}x{self._computed}>"
         met = [self._met(value, start, m) for value in range(values(instruction.tv_c)) for start in self._starts()]
         rows, columns = (list(dict.fromkeys(side)) for side in zip(*met, strict=True))
-        self._left = Side("left", instruction.a, instruction.tv_a, m, rows, self._per_register(instruction.a), self._threads)
-        self._right = Side("right", instruction.b, instruction.tv_b, n, columns, self._per_register(instruction.b), self._threads)
+        a, b = (self._per_register(kind) for kind in (instruction.a, instruction.b))
+        self._left = Side("left", instruction.a, instruction.tv_a, m, rows, a, self._threads)
+        self._right = Side("right", instruction.b, instruction.tv_b, n, columns, b, self._threads)
         self._pairs = [(rows.index(row), columns.index(column)) for row, column in met]
         """For each chunk of the accumulators the patterns that it multiplies."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 _STORED = {
-    **{"bf16": "i16", "tf32": "f32", "s32": "i32"},
+    "bf16": "i16",
+    "tf32": "f32",
+    "s32": "i32",
     **dict.fromkeys(("e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e2m1", "s8", "u8"), "i8"),
 }
 """Elements whose type in memory has another name."""

@@ -96,7 +96,9 @@ def numbers(kind: str, shape: Sequence[int], random: Any) -> Any:
     return random.integers(low, 5, shape).astype(np.float32).astype(TYPES[kind])
 
 
-def multiplied(instruction: RegisterMma, a: Operand, b: Operand, c: Operand, tiles: tuple[int, int, int] = TILES) -> None:
+def multiplied(
+    instruction: RegisterMma, a: Operand, b: Operand, c: Operand, tiles: tuple[int, int, int] = TILES
+) -> None:
     """D in the place of C."""
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8, *[ctypes.c_int64] * 3)
     function = prototype(compiled(instruction).address)
