@@ -14,12 +14,11 @@ from functools import cache
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Module, Operation, Value
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import producer
 from triptych.kernel_ir.dialects.mma import SCALED_WARP_MMAS, WARP_MMAS, ScaledWarpMma, WarpMma
 from triptych.kernel_ir.dialects.tile import MMA, MMA_BLOCK_SCALE
 from triptych.support.dataclass import dataclass
-from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture
 
 # Products of fp8 on GPUs whose warps multiply no fp8: two products of f16 for each.
