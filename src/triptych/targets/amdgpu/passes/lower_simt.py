@@ -1,0 +1,296 @@
+"""Pass `lower-simt`: what threads do together becomes intrinsics of AMD's waves.
+
+Input: kernels of any machine with warps as wide as the chip's waves, checked by `check-chip`. Output: the same kernels
+without operations of `simt`. Lanes that do not come to an operation are not asked: ballots have no bits of them, and
+votes that ask whether all agree look for one that does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.modules import kernels, operations_named
+from triptych.ir.passes import Replacement, replace_each
+from triptych.ir.types import int_width, is_float
+from triptych.kernel_ir.dialects import simt
+from triptych.kernel_ir.dialects.kernel_operations import constant_of
+from triptych.targets.amdgpu.description import instructions as isa
+from triptych.targets.amdgpu.description.chips import Chip
+from triptych.targets.amdgpu.passes.lane_moves import cheapest
+from triptych.targets.amdgpu.passes.wave_code import WaveCode
+
+_ACQUIRE_RELEASE = 6
+"""LLVM's number of the ordering."""
+_WAVE = "wavefront"
+"""LLVM's scope of the threads of a wave."""
+_NANOSECONDS_OF_TICK = 10
+"""The steady clock has 100 MHz."""
+_SLEEP_NANOSECONDS, _LONGEST_SLEEP = 32, 127
+"""What `s_sleep` counts in, 64 cycles, takes at least 30 ns on all chips; a sleep may be shorter than it is told."""
+_ARITHMETIC = {
+    "add": "arith.addi",
+    "and": "arith.andi",
+    "max": "arith.maxsi",
+    "min": "arith.minsi",
+    "or": "arith.ori",
+    "umax": "arith.maxui",
+    "umin": "arith.minui",
+    "xor": "arith.xori",
+}
+_IDENTITIES = {"and": -1, "umin": -1, "min": (1 << 31) - 1, "max": -(1 << 31)}
+"""What changes nothing; 0 where nothing stands here."""
+_NAN, _INFINITY, _SIGN = 0x7FC00000, 0x7F800000, 1 << 31
+
+
+def lowering(chip: Chip) -> Callable[[Module], None]:
+    """The pass for one chip."""
+
+    def lower_simt(module: Module) -> None:
+        for kernel in kernels(module):
+            for name, rule in RULES.items():
+                replace_each(operations_named(kernel, name), partial(_applied, rule, chip))
+
+    return lower_simt
+
+
+def _applied(rule: _Rule, chip: Chip, op: Replacement) -> list[Value]:
+    return rule(op, WaveCode(op.builder, chip), chip)
+
+
+_Rule = Callable[[Replacement, WaveCode, Chip], list[Value]]
+
+
+def _nothing(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    """Copies are done when they begin; prefetches change no result."""
+    del op, code, chip
+    return []
+
+
+def _lane(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    del chip
+    return [op.value("arith.index_castui", (code.lane(),), op.operation.results[0].type)]
+
+
+def _sync_warp(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    """A wave goes in step, so it is enough that nothing is moved across, and that memory is in order."""
+    del chip
+    order = {"ordering": op.builder.integer("i64", _ACQUIRE_RELEASE), "syncscope": op.builder.string(_WAVE)}
+    op.effect("llvm.fence", (), order)
+    code.effect(isa.WAVE_BARRIER)
+    op.effect("llvm.fence", (), order)
+    return []
+
+
+def _barrier(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    """`check-chip` has seen that it is one of the whole block."""
+    del code, chip
+    op.effect("gpu.barrier", ())
+    return []
+
+
+def _elect(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    del op, chip
+    return [code.first_active()]
+
+
+def _shuffle(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    _, value, offset, clamp = op.operands
+    kind = op.operation.attributes["kind"].value
+    distance, bounds = constant_of(offset), constant_of(clamp)
+    if distance is not None and bounds is not None:
+        move = cheapest(kind, distance, bounds, chip)
+        if move is not None:
+            return [code.moved(value, move)]
+    return [code.of_lane(value, _source(op, code, kind, offset, clamp, chip))]
+
+
+def _source(op: Replacement, code: WaveCode, kind: str, offset: Value, clamp: Value, chip: Chip) -> Value:
+    """The lane that is read; the own one where that would be beyond the bounds."""
+    build = op.builder
+    everything = code.number(chip.lanes - 1)
+    lane = code.lane()
+    segments = build.value("arith.andi", (build.value("arith.shrui", (clamp, code.number(8)), "i32"), everything), "i32")
+    inside = build.value("arith.xori", (segments, everything), "i32")
+    least = build.value("arith.andi", (lane, segments), "i32")
+    bound = build.value("arith.andi", (clamp, inside), "i32")
+    most = build.value("arith.ori", (least, bound), "i32")
+    distance = build.value("arith.andi", (offset, everything), "i32")
+    if kind == "idx":
+        found = build.value("arith.ori", (least, build.value("arith.andi", (distance, inside), "i32")), "i32")
+    else:
+        name = {"up": "arith.subi", "down": "arith.addi", "bfly": "arith.xori"}[kind]
+        found = build.value(name, (lane, distance), "i32")
+    is_there = build.compare("sge" if kind == "up" else "sle", found, most)
+    return build.select(is_there, found, lane, "i32")
+
+
+def _members(op: Replacement, code: WaveCode, chip: Chip, operand: Value) -> Value | None:
+    """The mask of the lanes that are asked; None for all."""
+    if constant_of(operand) in (-1, (1 << chip.lanes) - 1):
+        return None
+    return op.builder.resized(operand, code.mask_type)
+
+
+def _vote(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    members, condition = op.operands
+    kind, build = op.operation.attributes["kind"].value, op.builder
+    asked = _members(op, code, chip, members)
+
+    def lanes_with(value: Value) -> Value:
+        found = code.ballot(value)
+        return found if asked is None else build.value("arith.andi", (found, asked), code.mask_type)
+
+    def no_lane_with(value: Value) -> Value:
+        return build.compare("eq", lanes_with(value), code.number(0, code.mask_type))
+
+    if kind == "ballot":
+        return [build.resized(lanes_with(condition), op.operation.results[0].type)]
+    if kind == "any":
+        return [build.compare("ne", lanes_with(condition), code.number(0, code.mask_type))]
+    denied = build.value("arith.xori", (condition, code.truth(holds=True)), "i1")
+    agreed = no_lane_with(denied)
+    if kind == "all":
+        return [agreed]
+    return [build.value("arith.ori", (agreed, no_lane_with(condition)), "i1")]
+
+
+def _match(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    """In each turn, those leave that have what the first of the others has."""
+    members, value = op.operands
+    build = op.builder
+    loop = op.builder.operation("scf.while", (), [code.mask_type], regions=2)
+    before = build.enter(build.append_block(loop, 0))
+    alike = build.compare("eq", value, code.first_of(value))
+    found = code.ballot(alike)
+    others = build.value("arith.xori", (alike, code.truth(holds=True)), "i1")
+    build.operation("scf.condition", (others, found))
+    build.leave(before)
+    before = build.enter(build.append_block(loop, 1, [code.mask_type]))
+    build.operation("scf.yield")
+    build.leave(before)
+    asked = _members(op, code, chip, members)
+    result = loop.results[0]
+    if asked is not None:
+        result = build.value("arith.andi", (result, asked), code.mask_type)
+    return [build.resized(result, op.operation.results[0].type)]
+
+
+def _reduce(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    value, members = op.operands
+    asked = _members(op, code, chip, members)
+    if asked is None or constant_of(members) is not None:
+        return [_reduced(op, code, value)]
+    return [_reduced_by_groups(op, code, value, asked)]
+
+
+def _reduced_by_groups(op: Replacement, code: WaveCode, value: Value, asked: Value) -> Value:
+    """Lanes that name the same members take one turn together: they are the only ones to come there."""
+    build = op.builder
+    loop = build.operation("scf.while", (), [value.type], regions=2)
+    before = build.enter(build.append_block(loop, 0))
+    turn = build.compare("eq", asked, code.first_of(asked))
+    choice = build.operation("scf.if", (turn,), [value.type], regions=2)
+    build.enter(build.append_block(choice, 0))
+    build.operation("scf.yield", (_reduced(op, code, value),))
+    build.enter(build.append_block(choice, 1))
+    build.operation("scf.yield", (value,))
+    build.enter(loop.regions[0].blocks[0])
+    others = build.value("arith.xori", (turn, code.truth(holds=True)), "i1")
+    build.operation("scf.condition", (others, choice.results[0]))
+    build.enter(build.append_block(loop, 1, [value.type]))
+    build.operation("scf.yield")
+    build.leave(before)
+    return loop.results[0]
+
+
+def _reduced(op: Replacement, code: WaveCode, value: Value) -> Value:
+    kind, build = op.operation.attributes["kind"].value, op.builder
+    if not is_float(value.type):
+        identity = code.number(_IDENTITIES.get(kind, 0))
+        return code.reduced(value, identity, lambda a, b: build.value(_ARITHMETIC[kind], (a, b), "i32"))
+    attributes = op.operation.attributes
+    with_nan = _says(op.operation, "nan")
+    name = {"fmin": ("arith.minnumf", "arith.minimumf"), "fmax": ("arith.maxnumf", "arith.maximumf")}[kind][with_nan]
+    del attributes
+    if _says(op.operation, "abs"):
+        value = build.value("math.absf", (value,), "f32")
+    bits = build.value("arith.bitcast", (value,), "i32")
+    infinity = _INFINITY if kind == "fmin" else _INFINITY - _SIGN
+    identity = code.number(infinity if with_nan else _NAN)
+
+    def combine(a: Value, b: Value) -> Value:
+        numbers = [build.value("arith.bitcast", (each,), "f32") for each in (a, b)]
+        return build.value("arith.bitcast", (build.value(name, numbers, "f32"),), "i32")
+
+    return build.value("arith.bitcast", (code.reduced(bits, identity, combine),), "f32")
+
+
+def _says(operation: Operation, attribute: str) -> bool:
+    """Whether a flag is there: as a unit, or as a truth."""
+    return attribute in operation.attributes and str(operation.attributes[attribute]) != "false"
+
+
+def _copy(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    """At once, through registers; what follows the first bytes, if the copy says how many, becomes zero."""
+    del chip
+    shared, source, *count = op.operands
+    size, build = op.operation.attributes["size"].value, op.builder
+    words = max(1, size // 4)
+    kind = f"vector<{words}xi32>" if words > 1 else f"i{8 * size}"
+    access = {"alignment": build.integer("i64", min(size, 16)), "ordering": build.integer("i64", 0)}
+    if not count:
+        op.effect("llvm.store", (op.value("llvm.load", (source,), kind, access), shared), access)
+        return []
+    some = build.compare("sgt", count[0], code.number(0))
+    choice = build.operation("scf.if", (some,), [kind], regions=2)
+    before = build.enter(build.append_block(choice, 0))
+    build.operation("scf.yield", (op.value("llvm.load", (source,), kind, access),))
+    build.enter(build.append_block(choice, 1))
+    zeros = "arith.constant"
+    element = build.integer("i32" if words > 1 else kind, 0)
+    zero = build.splat(build.type(kind), element) if words > 1 else element
+    build.operation("scf.yield", (op.value(zeros, (), kind, {"value": zero}),))
+    build.leave(before)
+    op.effect("llvm.store", (choice.results[0], shared), access)
+    return []
+
+
+def _sleep(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    del chip
+    asked = constant_of(op.operands[0])
+    units = 1 if asked is None else min(max(asked // _SLEEP_NANOSECONDS, 1), _LONGEST_SLEEP)
+    code.effect(isa.SLEEP, (code.number(units),))
+    return []
+
+
+def _clock(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    del chip
+    return [op.builder.resized(code.call(isa.CYCLES, (), "i64"), op.operation.results[0].type)]
+
+
+def _timer(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+    del chip
+    ticks = code.call(isa.STEADY, (), "i64")
+    return [op.value("arith.muli", (ticks, code.number(_NANOSECONDS_OF_TICK, "i64")), "i64")]
+
+
+RULES: Mapping[str, _Rule] = {
+    "gpu.lane_id": _lane,
+    simt.SYNC_WARP: _sync_warp,
+    simt.BARRIER: _barrier,
+    simt.ELECT: _elect,
+    simt.SHUFFLE: _shuffle,
+    simt.VOTE: _vote,
+    simt.MATCH: _match,
+    simt.REDUCE: _reduce,
+    simt.ASYNC_COPY: _copy,
+    simt.ASYNC_COMMIT: _nothing,
+    simt.ASYNC_WAIT: _nothing,
+    simt.PREFETCH: _nothing,
+    simt.SLEEP: _sleep,
+    simt.CLOCK: _clock,
+    simt.GLOBAL_TIMER: _timer,
+}
+"""In this order; no rule makes what an earlier one replaces."""
