@@ -12,6 +12,7 @@ from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor
 from triptych.kernel_ir.transforms.fuse_mma_k_loop import fuse_mma_k_loop
 from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import FUSED, fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
+from triptych.kernel_ir.transforms.narrow_floats.bfloat16_bits import move_bfloat16_as_bits
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, BOUNDS, GLOBAL, INIT, RACES, checkers
 from triptych.stages import PassSpec
@@ -29,7 +30,7 @@ from triptych.targets.cpu.passes.lower_math import INEXACT, call_libm, vectorize
 from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
 from triptych.targets.cpu.passes.lower_print import PRINTS, lower_print
 from triptych.targets.cpu.passes.lower_tensor_maps import MAPS, lower_tensor_maps
-from triptych.targets.cpu.passes.narrow_floats import expand_narrow_floats, move_bfloat16_as_bits
+from triptych.targets.cpu.passes.narrow_floats import expand_narrow_floats
 from triptych.targets.cpu.passes.outline_warps import outline_warps
 from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops

@@ -24,9 +24,9 @@ from triptych.ir.types import (
 from triptych.kernel_ir.analysis.addresses import AddressForms, private_place
 from triptych.kernel_ir.dialects.kernel_operations import is_pure, operations
 from triptych.kernel_ir.dialects.simt import PREFETCH
+from triptych.objectstage.device_errors import AssemblerError, MissingToolError
 from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.architectures import Architecture
-from triptych.targets.nvptx.description.errors import AssemblerError, MissingToolError
 from triptych.targets.nvptx.description.instructions import CACHE, ORDER
 from triptych.targets.nvptx.toolchain.assembler import ptx_version
 from triptych.targets.nvptx.toolchain.assembling import find_assembler
