@@ -22,12 +22,12 @@ from triptych.targets.cpu.calling.entry import check_signature, write_entry
 from triptych.targets.cpu.debugger.lower_stops import STOPS, lower_stops
 from triptych.targets.cpu.emit.launch_control import RESPONSES, lower_launch_responses
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
-from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
+from triptych.kernel_ir.transforms.inline_async_copies import COPIES, inline_async_copies
 from triptych.targets.cpu.passes.lower_assert import lower_assert
 from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_presplit
 from triptych.targets.cpu.passes.lower_launch import check_launch, lower_launch
 from triptych.targets.cpu.passes.lower_math import INEXACT, call_libm, vectorize_math
-from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
+from triptych.kernel_ir.transforms.memory_order import ACCESSES, lower_memory_order
 from triptych.targets.cpu.passes.lower_print import PRINTS, lower_print
 from triptych.targets.cpu.passes.lower_tensor_maps import MAPS, lower_tensor_maps
 from triptych.targets.cpu.passes.narrow_floats import expand_narrow_floats

@@ -63,7 +63,7 @@ _Rule = Callable[[Replacement, WaveCode, Chip], list[Value]]
 
 
 def _nothing(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
-    """Copies are done when they begin; prefetches change no result."""
+    """A prefetch changes no result."""
     del op, code, chip
     return []
 
@@ -210,10 +210,8 @@ def _reduced(op: Replacement, code: WaveCode, value: Value) -> Value:
     if not is_float(value.type):
         identity = code.number(_IDENTITIES.get(kind, 0))
         return code.reduced(value, identity, lambda a, b: build.value(_ARITHMETIC[kind], (a, b), "i32"))
-    attributes = op.operation.attributes
     with_nan = _says(op.operation, "nan")
     name = {"fmin": ("arith.minnumf", "arith.minimumf"), "fmax": ("arith.maxnumf", "arith.maximumf")}[kind][with_nan]
-    del attributes
     if _says(op.operation, "abs"):
         value = build.value("math.absf", (value,), "f32")
     bits = build.value("arith.bitcast", (value,), "i32")
@@ -230,31 +228,6 @@ def _reduced(op: Replacement, code: WaveCode, value: Value) -> Value:
 def _says(operation: Operation, attribute: str) -> bool:
     """Whether a flag is there: as a unit, or as a truth."""
     return attribute in operation.attributes and str(operation.attributes[attribute]) != "false"
-
-
-def _copy(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
-    """At once, through registers; what follows the first bytes, if the copy says how many, becomes zero."""
-    del chip
-    shared, source, *count = op.operands
-    size, build = op.operation.attributes["size"].value, op.builder
-    words = max(1, size // 4)
-    kind = f"vector<{words}xi32>" if words > 1 else f"i{8 * size}"
-    access = {"alignment": build.integer("i64", min(size, 16)), "ordering": build.integer("i64", 0)}
-    if not count:
-        op.effect("llvm.store", (op.value("llvm.load", (source,), kind, access), shared), access)
-        return []
-    some = build.compare("sgt", count[0], code.number(0))
-    choice = build.operation("scf.if", (some,), [kind], regions=2)
-    before = build.enter(build.append_block(choice, 0))
-    build.operation("scf.yield", (op.value("llvm.load", (source,), kind, access),))
-    build.enter(build.append_block(choice, 1))
-    zeros = "arith.constant"
-    element = build.integer("i32" if words > 1 else kind, 0)
-    zero = build.splat(build.type(kind), element) if words > 1 else element
-    build.operation("scf.yield", (op.value(zeros, (), kind, {"value": zero}),))
-    build.leave(before)
-    op.effect("llvm.store", (choice.results[0], shared), access)
-    return []
 
 
 def _sleep(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
@@ -285,9 +258,6 @@ RULES: Mapping[str, _Rule] = {
     simt.VOTE: _vote,
     simt.MATCH: _match,
     simt.REDUCE: _reduce,
-    simt.ASYNC_COPY: _copy,
-    simt.ASYNC_COMMIT: _nothing,
-    simt.ASYNC_WAIT: _nothing,
     simt.PREFETCH: _nothing,
     simt.SLEEP: _sleep,
     simt.CLOCK: _clock,

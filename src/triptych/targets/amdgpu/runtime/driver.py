@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from triptych.targets.amdgpu.description.errors import HipError, NoAmdGpuError
+from triptych.objectstage.device_errors import DriverError, NoGpuError
 from triptych.targets.amdgpu.runtime.launcher import COOPERATIVE, LAUNCH, launcher
 
 LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6")
@@ -31,7 +31,7 @@ class Hip:
         self._library = library
         status = library.hipInit(0)
         if status == _NO_DEVICE:
-            raise NoAmdGpuError("AMD's runtime finds no GPU", found=self._words(status), instead="target='cpu'")
+            raise NoGpuError("AMD's runtime finds no GPU", found=self._words(status), instead="target='cpu'")
         self.check("hipInit", status)
 
     def launch_address(self) -> int:
@@ -72,9 +72,9 @@ class Hip:
         if status:
             raise self.error(f"{function} failed", status)
 
-    def error(self, title: str, status: int) -> HipError:
+    def error(self, title: str, status: int) -> DriverError:
         """The error of a status, with what the runtime says about it."""
-        return HipError(title, found=self._words(status), expected=_ADVICE.get(status, ""))
+        return DriverError(title, found=self._words(status), expected=_ADVICE.get(status, ""))
 
     def _words(self, status: int) -> str:
         parts = []

@@ -18,7 +18,7 @@ from triptych.interop.streams import current_stream, stream_handle
 from triptych.objectstage.codegen import load_host
 from triptych.objectstage.launch_code import LaunchRecord
 from triptych.stages import Compiled, Leaf, Loaded
-from triptych.targets.amdgpu.description.errors import NoAmdGpuError
+from triptych.objectstage.device_errors import NoGpuError
 from triptych.targets.amdgpu.runtime.driver import Hip, find_hip
 
 ROCM, ROCM_HOST = 10, 11
@@ -43,7 +43,7 @@ def load(compiled: Compiled) -> Loaded:
 def _runtime(compiled: Compiled) -> Hip:
     found = find_hip()
     if found is None:
-        raise NoAmdGpuError(
+        raise NoGpuError(
             f"{compiled.lowered.traced.name} is compiled for an AMD GPU and cannot be called here",
             found="no AMD runtime (libamdhip64)",
             instead="target='cpu', or a look at `views['asm']()` and `resources`",
