@@ -46,12 +46,8 @@ def _request(options: CompileOptions, chip: Chip) -> Request:
 def check_names(text: str, chip: Chip) -> None:
     """LLVM makes calls of intrinsics that it does not know, and ends its process for those that a chip lacks."""
     for name in _DECLARED.findall(text):
-        if name.startswith(_OURS) and not may_call(name, chip) and not name.startswith(_FROM_UPSTREAM):
+        if name.startswith(_OURS) and not may_call(name, chip):
             raise CodegenError(f"{chip.name} has no instruction for an intrinsic", found=name)
-
-
-_FROM_UPSTREAM = ("llvm.amdgcn.workitem.id.", "llvm.amdgcn.workgroup.id.")
-"""Intrinsics that upstream's conversion of indices writes."""
 
 
 def serialize(compiled: Compiled) -> Serialized:
@@ -67,7 +63,7 @@ def deserialize(lowered: Lowered, frozen: Serialized, options: Mapping[str, Any]
 def _compiled(lowered: Lowered, options: Mapping[str, Any], chip: Chip, assembly: str, code: bytes) -> Compiled:
     name = f"{lowered.traced.name}.{chip.name}"
     keep_files(name, options, ("s", assembly.encode()), ("hsaco", code))
-    views = {
+    views: dict[str, Any] = {
         _ASSEMBLY: lambda: assembly,
         _CODE: lambda: code,
         "resources": cache(lambda: resources_of(code, chip)),

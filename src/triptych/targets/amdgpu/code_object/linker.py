@@ -131,9 +131,7 @@ def _joined(elf: ObjectFile, name: str, places: dict[int, _Place], *, code: bool
     return _Output(name, _BITS, bytes(joined), alignment, ALLOCATED | (EXECUTABLE if code else 0))
 
 
-def _laid_out(
-    elf: ObjectFile, tables: SymbolTables, symbols: int, constants: _Output, text: _Output
-) -> list[_Output]:
+def _laid_out(elf: ObjectFile, tables: SymbolTables, symbols: int, constants: _Output, text: _Output) -> list[_Output]:
     """The sections at their addresses; values of symbols, and what is relocated, are still missing."""
     notes = b"".join(elf.content(section) for section in elf.sections if section.kind == _NOTE)
     names = tables.strings()

@@ -1,7 +1,7 @@
 """What a kernel takes of a chip, and how many waves of it a SIMD holds at once.
 
-A SIMD shares its vector registers among waves, in granules. The waves of a block are dealt to four SIMDs, and the blocks
-of a compute unit share its LDS. Tests compare the number of waves with LLVM's own.
+A SIMD shares its vector registers among waves, in granules. The waves of a block are dealt to four SIMDs, and the
+blocks of a compute unit share its LDS. Tests compare the number of waves with LLVM's own.
 """
 
 from __future__ import annotations
@@ -71,4 +71,3 @@ def occupancy(used: WaveResources, chip: Chip, threads: int, shared: int = 0) ->
 def _by_registers(registers: int, chip: Chip) -> int:
     taken = -(-max(registers, 1) // chip.granule) * chip.granule
     return chip.registers // taken
-

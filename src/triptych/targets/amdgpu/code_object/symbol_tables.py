@@ -48,9 +48,7 @@ class SymbolTables:
         rows, at = [bytes(SYMBOL_SIZE)], 1
         for i in self.order:
             symbol = found[i]
-            rows.append(
-                struct.pack(_SYMBOL, at, symbol.info, symbol.other, symbol.section, symbol.value, symbol.size)
-            )
+            rows.append(struct.pack(_SYMBOL, at, symbol.info, symbol.other, symbol.section, symbol.value, symbol.size))
             at += len(symbol.name.encode()) + 1
         return b"".join(rows)
 

@@ -1,7 +1,7 @@
 """The chips that kernels can be compiled for: their waves, registers and memory, and what only some of them have.
 
-Sources: AMD's instruction set manuals, LLVM's guide to its AMDGPU back end, and LLVM's own numbers, with which the tests
-compare the occupancy that follows from these.
+Sources: AMD's instruction set manuals, LLVM's guide to its AMDGPU back end, and LLVM's own numbers, with which the
+tests compare the occupancy that follows from these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an AMD chip has for each operation of kernels: LLVM's intrinsics, the instructions, and the chips that have them.
+"""What AMD's chips have for each operation of kernels: LLVM's intrinsics, the instructions, and who has them.
 
 One row for each operation of the dialects `simt`, `gpu` and `llvm` that kernels may have. What has no row is refused
 before LLVM, which would end its process or make a call of what it does not know. `INTRINSICS` are the only ones that
@@ -48,7 +48,9 @@ COUNT_HIGH = Intrinsic("llvm.amdgcn.mbcnt.hi", "v_mbcnt_hi_u32_b32", needs=_GFX9
 SET_INACTIVE = Intrinsic("llvm.amdgcn.set.inactive.i32")
 WHOLE_WAVE = Intrinsic("llvm.amdgcn.strict.wwm.i32")
 WAVE_BARRIER = Intrinsic("llvm.amdgcn.wave.barrier")
-BARRIER = Intrinsic("llvm.amdgcn.s.barrier", "s_barrier", "s_barrier")
+BARRIER = Intrinsic("llvm.amdgcn.s.barrier", "s_barrier", "s_barrier", Feature.COMBINED_WAIT)
+BARRIER_SIGNAL = Intrinsic("llvm.amdgcn.s.barrier.signal", rdna="s_barrier_signal", needs=Feature.COUNTED_LOADS)
+BARRIER_WAIT = Intrinsic("llvm.amdgcn.s.barrier.wait", rdna="s_barrier_wait", needs=Feature.COUNTED_LOADS)
 SLEEP = _both("llvm.amdgcn.s.sleep", "s_sleep")
 CYCLES = Intrinsic("llvm.readcyclecounter", "s_memtime", "s_getreg_b32")
 STEADY = Intrinsic("llvm.readsteadycounter", "s_memrealtime", "s_sendmsg_rtn_b64")
@@ -64,18 +66,33 @@ INTRINSICS = {
     intrinsic.name: intrinsic
     for intrinsic in (
         *(BALLOT_64, BALLOT_32, BPERMUTE, SWIZZLE, DPP, PERMLANE_X16, PERMLANE_SWAP, READ_LANE, READ_FIRST_LANE),
-        *(COUNT_LOW, COUNT_HIGH, SET_INACTIVE, WHOLE_WAVE, WAVE_BARRIER, BARRIER, SLEEP, CYCLES, STEADY),
+        *(
+            COUNT_LOW,
+            COUNT_HIGH,
+            SET_INACTIVE,
+            WHOLE_WAVE,
+            WAVE_BARRIER,
+            BARRIER,
+            BARRIER_SIGNAL,
+            BARRIER_WAIT,
+            SLEEP,
+            CYCLES,
+            STEADY,
+        ),
         *(LDS_COPY, WAIT, WAIT_LOADS, DISPATCH, EXP2, LOG2, RECIPROCAL_ROOT, TRAP),
     )
 }
-_OF_LLVM = ("llvm.fptosi.sat.", "llvm.fptoui.sat.")
-"""Intrinsics of every machine that traced kernels have, up to the types in their names."""
+_FAMILIES = (
+    *("llvm.fptosi.sat.", "llvm.fptoui.sat."),
+    *("llvm.amdgcn.workitem.id.", "llvm.amdgcn.workgroup.id."),
+)
+"""Intrinsics that all chips have, up to the type or the axis in their names."""
 
 
 def may_call(name: str, chip: Chip) -> bool:
     """Whether LLVM knows an intrinsic, and the chip has it."""
     known = INTRINSICS.get(name)
-    return name.startswith(_OF_LLVM) if known is None else known.is_on(chip)
+    return name.startswith(_FAMILIES) if known is None else known.is_on(chip)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,4 +197,7 @@ def why_missing(operation: str) -> tuple[str, str]:
     """Why no chip of AMD's has an operation, and what to write instead."""
     if operation in WHY_MISSING:
         return WHY_MISSING[operation]
-    return next((why for begin, why in WHY_MISSING_OF.items() if operation.startswith(begin)), ("has no such operation", "target='cpu'"))
+    return next(
+        (why for begin, why in WHY_MISSING_OF.items() if operation.startswith(begin)),
+        ("has no such operation", "target='cpu'"),
+    )

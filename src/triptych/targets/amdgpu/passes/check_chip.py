@@ -97,7 +97,11 @@ def _check_barrier(chip: Chip, kernel: Operation, operation: Operation) -> None:
     if asked is None or asked != threads:
         found = f"a barrier of {'some' if asked is None else asked} threads"
         raise _missing(
-            chip, operation, "has one barrier for a block, at which all its threads wait", "`cute.arch.barrier()`", found
+            chip,
+            operation,
+            "has one barrier for a block, at which all its threads wait",
+            "`cute.arch.barrier()`",
+            found,
         )
 
 

@@ -1,10 +1,11 @@
-"""Passes `bound-waves`, `count-blocks`, `trap-checks`, `use-private-memory`, `mark-atomics`: kernels as AMD's LLVM wants
-them.
+"""Passes `bound-waves`, `pass-on-bounds`, `count-blocks`, `trap-checks`, `use-private-memory`, `mark-atomics`: kernels
+as AMD's LLVM wants them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 
 from triptych.ir import bindings
@@ -19,7 +20,7 @@ from triptych.targets.amdgpu.description.chips import SIMDS, THREADS, Chip
 
 # Pass `bound-waves`: what a launch promises about the block bounds the registers of a thread.
 #
-# Without it LLVM assumes blocks of 1024 threads, of which four waves share a SIMD, and spills what they have no room for.
+# Without it LLVM assumes blocks of 1024 threads, of which four waves share a SIMD, and spills what has no room there.
 
 _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blocks_per_mp"
 _WAVES = "triptych.waves"
@@ -74,13 +75,13 @@ _BLOCK_SIZE, _GRID_SIZE = 4, 12
 def count_blocks(module: Module) -> None:
     for kernel in kernels(module):
         block = known_block(kernel)
-        replace_each(operations_named(kernel, *SIZES), lambda op, block=block: [_size(op, block)])
+        replace_each(operations_named(kernel, *SIZES), partial(_size, block))
 
 
-def _size(op: Replacement, block: tuple[int, int, int] | None) -> Value:
+def _size(block: tuple[int, int, int] | None, op: Replacement) -> list[Value]:
     axis, kind = dimension(op.operation), op.operation.results[0].type
     if block is not None and op.operation.name == "gpu.block_dim":
-        return op.builder.constant(block[axis], kind)
+        return [op.builder.constant(block[axis], kind)]
     if block is None:
         threads = op.builder.resized(_from_packet(op, _BLOCK_SIZE + 2 * axis, "i16"), "i32")
     else:
@@ -88,7 +89,7 @@ def _size(op: Replacement, block: tuple[int, int, int] | None) -> Value:
     found = threads
     if op.operation.name == "gpu.grid_dim":
         found = op.value("arith.divui", (_from_packet(op, _GRID_SIZE + 4 * axis, "i32"), threads), "i32")
-    return op.value("arith.index_castui", (found,), kind)
+    return [op.value("arith.index_castui", (found,), kind)]
 
 
 def _from_packet(op: Replacement, offset: int, kind: str) -> Value:

@@ -13,7 +13,7 @@ from functools import partial
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
 from triptych.ir.passes import Replacement, replace_each
-from triptych.ir.types import int_width, is_float
+from triptych.ir.types import is_float
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.kernel_operations import constant_of
 from triptych.targets.amdgpu.description import instructions as isa
@@ -41,6 +41,8 @@ _ARITHMETIC = {
 }
 _IDENTITIES = {"and": -1, "umin": -1, "min": (1 << 31) - 1, "max": -(1 << 31)}
 """What changes nothing; 0 where nothing stands here."""
+_FLOATS = {"fmin": ("arith.minnumf", "arith.minimumf"), "fmax": ("arith.maxnumf", "arith.maximumf")}
+"""Without and with NaN in the result."""
 _NAN, _INFINITY, _SIGN = 0x7FC00000, 0x7F800000, 1 << 31
 
 
@@ -103,7 +105,8 @@ def _shuffle(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
         move = cheapest(kind, distance, bounds, chip)
         if move is not None:
             return [code.moved(value, move)]
-    return [code.of_lane(value, _source(op, code, kind, offset, clamp, chip))]
+    source = _source(op, code, kind, offset, clamp, chip)
+    return [code.of_lane(value, source)]
 
 
 def _source(op: Replacement, code: WaveCode, kind: str, offset: Value, clamp: Value, chip: Chip) -> Value:
@@ -111,7 +114,9 @@ def _source(op: Replacement, code: WaveCode, kind: str, offset: Value, clamp: Va
     build = op.builder
     everything = code.number(chip.lanes - 1)
     lane = code.lane()
-    segments = build.value("arith.andi", (build.value("arith.shrui", (clamp, code.number(8)), "i32"), everything), "i32")
+    segments = build.value(
+        "arith.andi", (build.value("arith.shrui", (clamp, code.number(8)), "i32"), everything), "i32"
+    )
     inside = build.value("arith.xori", (segments, everything), "i32")
     least = build.value("arith.andi", (lane, segments), "i32")
     bound = build.value("arith.andi", (clamp, inside), "i32")
@@ -122,8 +127,20 @@ def _source(op: Replacement, code: WaveCode, kind: str, offset: Value, clamp: Va
     else:
         name = {"up": "arith.subi", "down": "arith.addi", "bfly": "arith.xori"}[kind]
         found = build.value(name, (lane, distance), "i32")
+    if _stays_inside(kind, constant_of(offset), constant_of(clamp), chip):
+        return found
     is_there = build.compare("sge" if kind == "up" else "sle", found, most)
     return build.select(is_there, found, lane, "i32")
+
+
+def _stays_inside(kind: str, distance: int | None, bounds: int | None, chip: Chip) -> bool:
+    """Whether no lane can be beyond the bounds."""
+    everything = chip.lanes - 1
+    if bounds is None or bounds & everything != everything:
+        return False
+    segments = bounds >> 8 & everything
+    crosses = segments if distance is None else distance & segments
+    return kind == "idx" or (kind == "bfly" and not crosses)
 
 
 def _members(op: Replacement, code: WaveCode, chip: Chip, operand: Value) -> Value | None:
@@ -186,43 +203,51 @@ def _reduce(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
 
 
 def _reduced_by_groups(op: Replacement, code: WaveCode, value: Value, asked: Value) -> Value:
-    """Lanes that name the same members take one turn together: they are the only ones to come there."""
+    """Lanes that name the same members leave in one turn, with the result of that turn.
+
+    All lanes that are left compute it, the others with a value that changes nothing. A branch around it would be no
+    help: LLVM moves what only leaving lanes need behind the loop, where all come together. So the result is also read
+    from the first lane, which LLVM leaves where it is.
+    """
     build = op.builder
     loop = build.operation("scf.while", (), [value.type], regions=2)
     before = build.enter(build.append_block(loop, 0))
     turn = build.compare("eq", asked, code.first_of(asked))
-    choice = build.operation("scf.if", (turn,), [value.type], regions=2)
-    build.enter(build.append_block(choice, 0))
-    build.operation("scf.yield", (_reduced(op, code, value),))
-    build.enter(build.append_block(choice, 1))
-    build.operation("scf.yield", (value,))
-    build.enter(loop.regions[0].blocks[0])
+    found = code.first_of(_reduced(op, code, value, turn))
     others = build.value("arith.xori", (turn, code.truth(holds=True)), "i1")
-    build.operation("scf.condition", (others, choice.results[0]))
+    build.operation("scf.condition", (others, found))
     build.enter(build.append_block(loop, 1, [value.type]))
     build.operation("scf.yield")
     build.leave(before)
     return loop.results[0]
 
 
-def _reduced(op: Replacement, code: WaveCode, value: Value) -> Value:
+def _reduced(op: Replacement, code: WaveCode, value: Value, of: Value | None = None) -> Value:
+    """The lanes that come here, or those of them for which a condition holds, combined."""
     kind, build = op.operation.attributes["kind"].value, op.builder
-    if not is_float(value.type):
-        identity = code.number(_IDENTITIES.get(kind, 0))
-        return code.reduced(value, identity, lambda a, b: build.value(_ARITHMETIC[kind], (a, b), "i32"))
+    is_number = is_float(value.type)
     with_nan = _says(op.operation, "nan")
-    name = {"fmin": ("arith.minnumf", "arith.minimumf"), "fmax": ("arith.maxnumf", "arith.maximumf")}[kind][with_nan]
-    if _says(op.operation, "abs"):
+    if is_number and _says(op.operation, "abs"):
         value = build.value("math.absf", (value,), "f32")
-    bits = build.value("arith.bitcast", (value,), "i32")
-    infinity = _INFINITY if kind == "fmin" else _INFINITY - _SIGN
-    identity = code.number(infinity if with_nan else _NAN)
+    identity = code.number(_float_identity(kind, with_nan) if is_number else _IDENTITIES.get(kind, 0))
+    bits = build.value("arith.bitcast", (value,), "i32") if is_number else value
+    given = bits if of is None else build.select(of, bits, identity, "i32")
 
     def combine(a: Value, b: Value) -> Value:
+        if not is_number:
+            return build.value(_ARITHMETIC[kind], (a, b), "i32")
         numbers = [build.value("arith.bitcast", (each,), "f32") for each in (a, b)]
-        return build.value("arith.bitcast", (build.value(name, numbers, "f32"),), "i32")
+        return build.value("arith.bitcast", (build.value(_FLOATS[kind][with_nan], numbers, "f32"),), "i32")
 
-    return build.value("arith.bitcast", (code.reduced(bits, identity, combine),), "f32")
+    total = code.reduced(given, identity, combine)
+    return build.value("arith.bitcast", (total,), "f32") if is_number else total
+
+
+def _float_identity(kind: str, with_nan: bool) -> int:
+    """A number that any other replaces; where NaN wins over numbers, the one that loses to all of them."""
+    if not with_nan:
+        return _NAN
+    return _INFINITY if kind == "fmin" else _INFINITY - _SIGN
 
 
 def _says(operation: Operation, attribute: str) -> bool:

@@ -16,7 +16,6 @@ from triptych.targets.amdgpu.description.chips import Chip
 from triptych.targets.amdgpu.passes.lane_moves import (
     WAVE_DOWN,
     WAVE_UP,
-    Dpp,
     HalvesExchanged,
     Move,
     ReadLane,

@@ -58,9 +58,7 @@ class Hip:
     def load(self, code: bytes, kernels: Sequence[str]) -> list[int]:
         """Load a code object on the current device: its kernels."""
         module = self._handle("hipModuleLoadData", code)
-        return [
-            self._handle("hipModuleGetFunction", ctypes.c_void_p(module), kernel.encode()) for kernel in kernels
-        ]
+        return [self._handle("hipModuleGetFunction", ctypes.c_void_p(module), kernel.encode()) for kernel in kernels]
 
     def synchronize(self, stream: int) -> None:
         """Wait for all work in a stream."""

@@ -16,9 +16,9 @@ from triptych.diagnostics.tensor_errors import ArgumentTensorError
 from triptych.driver.boundary import for_user
 from triptych.interop.streams import current_stream, stream_handle
 from triptych.objectstage.codegen import load_host
+from triptych.objectstage.device_errors import NoGpuError
 from triptych.objectstage.launch_code import LaunchRecord
 from triptych.stages import Compiled, Leaf, Loaded
-from triptych.objectstage.device_errors import NoGpuError
 from triptych.targets.amdgpu.runtime.driver import Hip, find_hip
 
 ROCM, ROCM_HOST = 10, 11
