@@ -21,8 +21,8 @@ from io import StringIO
 from pathlib import Path
 
 from benchmarks.every_kernel import ROWS, Compilation
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.support.errors import TriptychWarning
-from triptych.targets.nvptx.description.errors import ArchitectureError
 
 TARGETS = ("cpu", "nvptx:sm_80", "nvptx:sm_90a", "nvptx:sm_120a")
 _LABEL_OR_DIRECTIVE = re.compile(r"^\s*([.@{}()/#]|$)|:\s*$|^\S+:")

@@ -24,9 +24,9 @@ from tests.differential.kernel_suite.catalogue import CASES
 from tests.differential.kernel_suite.recording import compilations, compiled_for
 from tests.unit.targets.nvptx.passes.test_narrow_floats import FORMATS, scalars, vectors
 from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.support.errors import TriptychError, TriptychWarning
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
-from triptych.targets.nvptx.description.errors import ArchitectureError
 
 LACKING, REFUSED = "-", "refused"
 Compilation = Callable[[str], Any]

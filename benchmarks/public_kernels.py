@@ -39,9 +39,9 @@ from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.metastage.trace.loop_carried_attributes import TraceAgain
 from triptych.metastage.trace.progress import Progress
 from triptych.metastage.trace.trace import in_progress
+from triptych.objectstage.device_errors import MissingToolError
 from triptych.stages import Compiled, Loaded
 from triptych.support.config import override
-from triptych.targets.nvptx.description.errors import MissingToolError
 from triptych.targets.nvptx.report.machine_code import loops, machine_instructions
 from triptych.workbench.commands.compile_only import compiling_only
 

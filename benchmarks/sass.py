@@ -36,8 +36,8 @@ from benchmarks import main_loops
 from benchmarks.sass_programs import elementwise, normalisation
 from benchmarks.sass_programs.arguments import PORTS
 from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES, Program, example
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
-from triptych.targets.nvptx.description.errors import ArchitectureError
 from triptych.targets.nvptx.report.machine_code import instruction_counts
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.rows import Row, run
 from tests.support.float_oracles import ORACLES, Array, errors, expected
 from tests.support.vector_kernels import ARITIES, Kernel, Operation, compiled
-from triptych.targets.cpu.passes.lower_math import FORMULAS
+from triptych.kernel_ir.transforms.mathematics.formulas import FORMULAS
 
 RANGES = {
     "acos": (-1, 1),

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from triptych.objectstage.device_errors import MissingToolError
 from triptych.ptxsim.arithmetic import UnknownInstructionError
-from triptych.targets.nvptx.description.errors import MissingToolError
 from triptych.workbench.contracts.contract import parameters_of
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.costs.report import by_kind, by_line, waste

@@ -57,5 +57,5 @@ def test_a_module_is_named(module: str) -> None:
 def test_the_lists_are_read() -> None:
     """Names of a few passes and files: an empty list would pass everything above."""
     assert {"merge-traps", "lower-assert", "hint-loops", "expand-narrow-floats"} <= set(passes())
-    assert {"triptych.kernel_ir.analysis.lanes", "triptych.targets.nvptx.analysis.kernels"} <= set(modules())
+    assert {"triptych.kernel_ir.analysis.lanes", "triptych.targets.nvptx.analysis.extents"} <= set(modules())
     assert not any("(" in name for name in passes())

@@ -10,7 +10,7 @@ import pytest
 from docs.site import cards, gallery, gallery_figures
 from docs.site.thumbnails import bars, cells
 from triptych.layout import index_grid, make_layout
-from triptych.targets.nvptx.description.errors import MissingToolError
+from triptych.objectstage.device_errors import MissingToolError
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 10_000

@@ -18,8 +18,8 @@ from tests.unit.targets.nvptx.programs import EXAMPLES, example
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cuda, cute
 from triptych.diagnostics.tensor_errors import ArgumentTensorError
+from triptych.objectstage.device_errors import DriverError, NoGpuError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
-from triptych.targets.nvptx.description.errors import DriverError, NoGpuError
 from triptych.targets.nvptx.runtime.driver import find_driver
 from triptych.workbench.doctor.worker import GpuArray, architecture
 

@@ -22,7 +22,7 @@ from triptych.cute.runtime import from_dlpack
 from triptych.cute.tracing.errors import MatrixTilingError, UnknownMatrixInstructionError
 from triptych.ir.errors import LoweringError
 from triptych.kernel_ir.dialects.wave_mma import MFMA, WAVE_MMAS, WMMA3, WaveMma
-from triptych.targets.nvptx.description.errors import ArchitectureError
+from triptych.objectstage.device_errors import ArchitectureError
 
 tensor_core_gemm: Any = example("tensor_core_gemm")
 

@@ -19,7 +19,8 @@ from triptych.ir.llvm.object_file import undefined_symbols
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named, symbols
 from triptych.ir.passes import verify
-from triptych.targets.cpu.passes.lower_math import FORMULAS, vectorize_math
+from triptych.kernel_ir.transforms.mathematics.formulas import FORMULAS
+from triptych.targets.cpu.passes.lower_math import vectorize_math
 
 ULPS = {name.removeprefix("math."): formula.ulps for name, formula in FORMULAS.items()}
 BINARY = [name for name, (operands, _) in ARITIES.items() if operands == 2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import kernel, parsed
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
-from triptych.targets.nvptx.description.errors import ArchitectureError
 from triptych.targets.nvptx.passes.check_architecture import CLUSTERS_SINCE, checking, checking_launches
 
 HOST = """

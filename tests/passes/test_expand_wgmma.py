@@ -7,8 +7,7 @@ import re
 import pytest
 
 from tests.passes.running import checked, lowered_kernel, parsed
-from triptych.ir.modules import operations_named
-from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.ir.modules import kernels, operations_named
 from triptych.targets.nvptx.passes.expand_wgmma import expand_wgmma, wgmma_in_flight
 
 ARGUMENTS = "%s: !llvm.ptr<3>, %more: i1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.passes.running import checked, lowered_kernel
-from triptych.targets.nvptx.passes.private_arrays import hoist_allocas
+from triptych.kernel_ir.transforms.private_arrays import hoist_allocas
 
 
 def test_an_alloca_of_a_loop_moves_to_the_start() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.passes.running import checked, kernel
-from triptych.targets.cpu.passes.narrow_floats import move_bfloat16_as_bits
+from triptych.kernel_ir.transforms.narrow_floats.bfloat16_bits import move_bfloat16_as_bits
 
 
 def test_what_is_moved_is_an_integer_and_widens_by_a_shift() -> None:

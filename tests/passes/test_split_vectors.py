@@ -7,7 +7,7 @@ import pytest
 from tests.passes.running import checked, kernel
 from triptych.ir import bindings
 from triptych.ir.bindings import context
-from triptych.targets.nvptx.passes.split_vectors import in_a_register, is_large, split_vectors
+from triptych.kernel_ir.transforms.split_vectors import in_a_register, is_large, split_vectors
 
 ARRAY = "%c = llvm.mlir.constant(8 : i32) : i32\n%a = llvm.alloca %c x f16 : (i32) -> !llvm.ptr\n"
 

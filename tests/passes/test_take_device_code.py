@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.passes.running import checked, lowered_kernel
-from triptych.targets.nvptx.passes.lower_simt import extract_device_module
+from triptych.kernel_ir.transforms.extract_device_module import extract_device_module
 
 
 def test_kernels_leave_their_module() -> None:

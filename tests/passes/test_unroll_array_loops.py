@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.nvptx.passes.private_arrays import MOST_TURNS, unroll_array_loops
+from triptych.kernel_ir.transforms.private_arrays import MOST_TURNS, unroll_array_loops
 
 
 def program(turns: int, index: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.passes.running import checked, kernel
+from triptych.objectstage.device_errors import AssemblerError, MissingToolError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
-from triptych.targets.nvptx.description.errors import AssemblerError, MissingToolError
 from triptych.targets.nvptx.passes import cache_hints as tested
 
 NEW = ARCHITECTURES["sm_100a"]

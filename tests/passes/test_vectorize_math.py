@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked
-from triptych.targets.cpu.passes.lower_math import FORMULAS, INEXACT, call_libm, vectorize_math
+from triptych.kernel_ir.transforms.mathematics.formulas import FORMULAS
+from triptych.targets.cpu.passes.lower_math import INEXACT, call_libm, vectorize_math
 
 
 def program(name: str, kind: str, flags: str = "") -> str:

@@ -9,8 +9,8 @@ from enum import IntEnum
 
 from triptych.cute.tracing.eager import eager
 from triptych.interop.streams import DEFAULT, stream_handle
+from triptych.objectstage.device_errors import NoGpuError
 from triptych.support.dataclass import dataclass
-from triptych.targets.nvptx.description.errors import NoGpuError
 from triptych.targets.nvptx.runtime.driver import Driver, find_driver
 
 __all__ = ["CUstream", "CUstream_flags", "default_stream", "initialize_cuda_context", "stream_sync"]

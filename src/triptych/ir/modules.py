@@ -114,14 +114,18 @@ def operations_named(root: HasOperation, *names: str) -> list[Operation]:
     return found
 
 
-def kernels(module: Module) -> list[Operation]:
-    """Every `gpu.func` of the module: they stand in its `gpu.module`s, and nobody has to look inside them."""
+def kernels(module: Module, kind: str = "gpu.func") -> list[Operation]:
+    """Every function of the device, before (`gpu.func`) or after (`llvm.func`) it became one of LLVM.
+
+    They stand in the `gpu.module`s, and nobody has to look inside them: a visit to an operation from Python takes a
+    microsecond or two, and kernels have thousands.
+    """
     return [
         function.operation
         for outer in module.body.operations
         if outer.operation.name == "gpu.module"
         for function in outer.operation.regions[0].blocks[0].operations
-        if function.operation.name == "gpu.func"
+        if function.operation.name == kind
     ]
 
 

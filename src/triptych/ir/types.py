@@ -150,6 +150,20 @@ def byte_size(type_: Type) -> int:
     return type_.num_elements * byte_size(type_.element_type)
 
 
+_INTEGER_WIDTHS = frozenset({8, 16, 32, 64})
+_FLOAT_WIDTHS = frozenset({16, 32, 64})
+
+
+def bits_of(type_: Type) -> int:
+    """The bits of a number that instructions move, or of a vector of them; 0 for other types."""
+    count, element = count_and_element(type_) or (1, type_)
+    if (is_integer(element) and element.width in _INTEGER_WIDTHS) or (
+        is_float(element) and element.width in _FLOAT_WIDTHS
+    ):
+        return count * element.width
+    return 0
+
+
 def type_text(type_: Type) -> str:
     """A type as MLIR writes it: for messages, textual IR, and tables by the name of a scalar type (`f32`)."""
     return str(type_)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from triptych.objectstage.exports import Export, ExportError
 from triptych.objectstage.host_program import HOST_CHECKS
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, Target, host_target
 from triptych.stages import Compiled, Loaded, Lowered, Traced
+from triptych.support.config import config
 
 
 def codegen(lowered: Lowered, target: Target, options: CompileOptions) -> Compiled:
@@ -51,3 +53,14 @@ def export_files(compiled: Compiled, target: Target, wanted: Export, stem: Path)
     stem.parent.mkdir(parents=True, exist_ok=True)
     for suffix, content in contents.items():
         stem.with_name(stem.name + suffix).write_bytes(content)
+
+
+def keep_files(name: str, options: Mapping[str, Any], assembly: tuple[str, bytes], binary: tuple[str, bytes]) -> None:
+    """Write the kinds of files that the options ask for, each by its suffix, into the folder of the setting `keep`."""
+    kinds = {"keep_assembly": assembly, "keep_binary": binary}
+    files = dict(file for option, file in kinds.items() if options[option])
+    if files:
+        folder = Path(config().keep or ".")
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, content in files.items():
+            (folder / f"{name}.{suffix}").write_bytes(content)

@@ -61,13 +61,13 @@ class GenerateLineInfo(CompileFlag):
 class KeepPTX(CompileFlag):
     """Keep the PTX text as a file."""
 
-    word, option, kind = "keep-ptx", "keep_ptx", bool
+    word, option, kind = "keep-ptx", "keep_assembly", bool
 
 
 class KeepCUBIN(CompileFlag):
     """Keep the binary for the GPU as a file."""
 
-    word, option, kind = "keep-cubin", "keep_cubin", bool
+    word, option, kind = "keep-cubin", "keep_binary", bool
 
 
 class PtxasOptions(CompileFlag):

@@ -27,9 +27,9 @@ class CompileOptions:
     opt_level: int = 3
     line_info: bool = False
     """Debuggers and profilers of a GPU can tell the line of an instruction."""
-    keep_ptx: bool = False
-    keep_cubin: bool = False
-    """What a GPU is given is also written to files."""
+    keep_assembly: bool = False
+    keep_binary: bool = False
+    """What a GPU is given is also written to files, as text or as it is loaded."""
     ptxas_options: str = ""
     """Further words for NVIDIA's assembler. On the CPU none of the four changes anything."""
     contract: bool | None = None
@@ -141,7 +141,11 @@ class TargetFamily:
 
 TARGETS: Registry[Target | TargetFamily] = Registry(
     "triptych.targets",
-    builtin={"cpu": "triptych.targets.cpu:TARGET", "nvptx": "triptych.targets.nvptx:TARGET"},
+    builtin={
+        "amdgpu": "triptych.targets.amdgpu:TARGET",
+        "cpu": "triptych.targets.cpu:TARGET",
+        "nvptx": "triptych.targets.nvptx:TARGET",
+    },
 )
 
 

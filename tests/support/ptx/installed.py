@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
+from triptych.objectstage.device_errors import DriverError
 from triptych.ptxsim.driver import NumpyDriver
-from triptych.targets.nvptx.description.errors import DriverError
 from triptych.targets.nvptx.runtime import loader
 from triptych.targets.nvptx.runtime.driver import Driver
 

@@ -108,3 +108,29 @@ def test_text_is_what_mlir_writes() -> None:
 )
 def test_sizes_of_elements(kind: str, size: int) -> None:
     assert types.byte_size(_type(kind)) == size
+
+
+@pytest.mark.parametrize(
+    ("kind", "bits"),
+    [
+        ("i8", 8),
+        ("i16", 16),
+        ("f16", 16),
+        ("bf16", 16),
+        ("i32", 32),
+        ("f32", 32),
+        ("i64", 64),
+        ("f64", 64),
+        ("vector<1xi8>", 8),
+        ("vector<4xf32>", 128),
+        ("vector<16xbf16>", 256),
+        ("!llvm.ptr", 0),
+        ("i1", 0),
+        ("i128", 0),
+        ("index", 0),
+        ("f8E5M2", 0),
+        ("vector<2x2xf32>", 0),
+    ],
+)
+def test_bits_that_a_load_or_a_store_moves(kind: str, bits: int) -> None:
+    assert types.bits_of(Builder().type(kind)) == bits

@@ -30,9 +30,9 @@ def double(x: tt.Int32) -> Any:
     ("given", "text", "options"),
     [
         (OptLevel(1), "--opt-level 1", {"opt_level": 1}),
-        ((GenerateLineInfo, KeepPTX), "--generate-line-info --keep-ptx", {"line_info": True, "keep_ptx": True}),
+        ((GenerateLineInfo, KeepPTX), "--generate-line-info --keep-ptx", {"line_info": True, "keep_assembly": True}),
         (GenerateLineInfo(False), "--generate-line-info=false", {"line_info": False}),
-        (KeepCUBIN(), "--keep-cubin=1", {"keep_cubin": True}),
+        (KeepCUBIN(), "--keep-cubin=1", {"keep_binary": True}),
         (PtxasOptions("-v -O1"), "--ptxas-options '-v -O1'", {"ptxas_options": "-v -O1"}),
         (GPUArch("sm_90a"), "--gpu-arch=sm_90a", {"target": "nvptx:sm_90a"}),
         (EnableTVMFFI, "--enable-tvm-ffi", {}),
@@ -40,7 +40,7 @@ def double(x: tt.Int32) -> Any:
         (
             (OptLevel(0), (KeepPTX, OptLevel(2))),
             "--opt-level=0 --keep-ptx --opt-level=2",
-            {"opt_level": 2, "keep_ptx": True},
+            {"opt_level": 2, "keep_assembly": True},
         ),
         ((), "", {}),
     ],

@@ -111,7 +111,7 @@ def _has_package() -> bool:
 
 
 def _has_driver() -> bool:
-    errors = import_late("triptych.targets.nvptx.description.errors")
+    errors = import_late("triptych.objectstage.device_errors")
     try:
         return import_late("triptych.targets.nvptx.runtime.driver").find_driver() is not None
     except errors.NoGpuError:

@@ -31,6 +31,9 @@ _BOUNDS = {
 """How much LLVM compares exactly, here and by its own default: memory accesses of one block when it orders them (the
 second: how many are dropped at once), blocks that one value lives in when it splits its register. Both are quadratic;
 kernels have blocks of thousands of accesses, and constants that live in thousands of blocks."""
+_SPIRV = "spirv"
+_SPIRV_EXTENSIONS = ("+SPV_EXT_shader_atomic_float_add", "+SPV_EXT_shader_atomic_float_min_max")
+"""Of SPIR-V modules that need them. They are options of the process, which no request can change."""
 _BLOCK = "; preds ="
 """What LLVM writes where a block begins that others lead to."""
 _MOST_BLOCKS = 1_000
@@ -139,6 +142,7 @@ class Compiler:
         llvm.initialize_all_asmprinters()
         llvm.initialize_native_asmparser()
         llvm.set_option("llvm", "-nvptx-short-ptr")  # addresses of all but global memory have 32 bits
+        llvm.set_option("llvm", f"-spirv-ext={','.join(_SPIRV_EXTENSIONS)}")
         self._machines: dict[tuple[str, str, str, int, bool], TargetMachine] = {}
         self._libraries: dict[str, Library] = {}
 
@@ -195,9 +199,12 @@ class Compiler:
         key = (triple, cpu, features, settings["opt_level"], linked)
         if key not in self._machines:
             model = {"reloc": "pic", "codemodel": "small"} if linked else {"jit": host}
-            self._machines[key] = llvm.Target.from_triple(triple).create_target_machine(
+            machine: TargetMachine = llvm.Target.from_triple(triple).create_target_machine(
                 cpu=cpu, features=features, opt=settings["opt_level"], **model
             )
+            if triple.startswith(_SPIRV):
+                return machine  # keeps what it knows of a module, and writes the next one wrong
+            self._machines[key] = machine
         return self._machines[key]
 
     def _optimise(self, module: LlvmModule, machine: TargetMachine, settings: Settings) -> None:

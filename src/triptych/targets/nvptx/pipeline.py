@@ -7,8 +7,11 @@ from functools import partial
 from triptych.ir.launch import LAUNCH
 from triptych.kernel_ir.dialects.tile import MMA, MMA_BLOCK_SCALE, TENSOR_MAP, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
+from triptych.kernel_ir.transforms.extract_device_module import extract_device_module
 from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import FUSED, fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
+from triptych.kernel_ir.transforms.private_arrays import ARRAYS, hoist_allocas, unroll_array_loops
+from triptych.kernel_ir.transforms.split_vectors import split_vectors
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.description.architectures import Architecture
@@ -27,14 +30,12 @@ from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import (
     pass_tensor_maps,
     take_tensor_maps,
 )
-from triptych.targets.nvptx.passes.lower_simt import extract_device_module, lower_simt
+from triptych.targets.nvptx.passes.lower_simt import lower_simt
 from triptych.targets.nvptx.passes.lower_tensor_memory import TENSOR_RULES, lower_tensor_memory
 from triptych.targets.nvptx.passes.merge_traps import CALLS, merge_traps
 from triptych.targets.nvptx.passes.narrow_floats import WIDENINGS, expanding, widen_bfloats
 from triptych.targets.nvptx.passes.order_atomics import UPDATES, ordering
-from triptych.targets.nvptx.passes.private_arrays import ARRAYS, hoist_allocas, unroll_array_loops
 from triptych.targets.nvptx.passes.select_math import SELECTED, select_math
-from triptych.targets.nvptx.passes.split_vectors import split_vectors
 from triptych.targets.nvptx.passes.uniform_branches import TOGETHER, mark_uniform_branches
 
 _NOTHING: frozenset[str] = frozenset()

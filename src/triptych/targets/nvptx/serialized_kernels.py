@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from triptych.objectstage.codegen import keep_files
 from triptych.objectstage.target import Serialized
 from triptych.stages import Compiled, Lowered
-from triptych.support.config import config
 from triptych.support.dataclass import dataclass
 from triptych.support.forking import import_late
 from triptych.targets.nvptx.description.architectures import Architecture
@@ -49,7 +48,8 @@ def deserialize(
 def with_views(lowered: Lowered, architecture: Architecture, options: Mapping[str, Any], code: Code) -> Compiled:
     """Compiled code that can be looked at, as PTX, as SASS and as a table of resources; warns where it is slow."""
     warn_of_slow_code(code.usage)
-    _write_files(lowered.traced.name, architecture, options, code)
+    name = f"{lowered.traced.name}.{architecture.name}"
+    keep_files(name, options, ("ptx", code.ptx.encode()), ("cubin", code.cubin))
     views: dict[str, Any] = {
         "ptx": lambda: code.ptx,
         "cubin": lambda: code.cubin,
@@ -58,14 +58,3 @@ def with_views(lowered: Lowered, architecture: Architecture, options: Mapping[st
         "usage": lambda: code.usage,
     }
     return Compiled(lowered, code.cubin, views["ptx"], options, views)
-
-
-def _write_files(name: str, architecture: Architecture, options: Mapping[str, Any], code: Code) -> None:
-    """Write what the options ask for into the folder of the setting `keep`, or the current one."""
-    files = {"ptx": code.ptx.encode()} if options["keep_ptx"] else {}
-    files |= {"cubin": code.cubin} if options["keep_cubin"] else {}
-    if files:
-        folder = Path(config().keep or ".")
-        folder.mkdir(parents=True, exist_ok=True)
-        for suffix, data in files.items():
-            (folder / f"{name}.{architecture.name}.{suffix}").write_bytes(data)

@@ -20,6 +20,7 @@ from typing import Any
 from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.interop.dlpack import ELEMENT_CODES, GPU, tensor_facts
 from triptych.interop.tensor_views import TensorView, passing_view
+from triptych.objectstage.device_errors import DriverError
 from triptych.ptxsim.counting import Counting
 from triptych.ptxsim.driver import NumpyDriver
 from triptych.ptxsim.machine import Gpu
@@ -27,7 +28,6 @@ from triptych.ptxsim.memory import Room
 from triptych.stages import Compiled, Loaded
 from triptych.support.config import config, override
 from triptych.support.dataclass import dataclass
-from triptych.targets.nvptx.description.errors import DriverError
 from triptych.targets.nvptx.report.usage import Usage
 from triptych.targets.nvptx.runtime.driver import Driver
 from triptych.targets.nvptx.runtime.loader import Program

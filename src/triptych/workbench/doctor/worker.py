@@ -22,11 +22,11 @@ from numpy.typing import DTypeLike, NDArray
 
 import triptych as tt
 from triptych.interop.dlpack import ELEMENT_CODES, GPU, DLTensor, array_type
+from triptych.objectstage.device_errors import NoGpuError
 from triptych.support.config import override
 from triptych.support.dataclass import dataclass
 from triptych.support.forking import import_late
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
-from triptych.targets.nvptx.description.errors import NoGpuError
 from triptych.targets.nvptx.runtime import driver
 from triptych.targets.nvptx.toolchain.assembling import has_assembler
 from triptych.workbench.installed_files import examples_folder

@@ -16,8 +16,8 @@ from triptych import cute
 from triptych.cute.nvgpu import warp
 from triptych.cute.runtime import from_dlpack
 from triptych.cute.tracing.errors import MatrixOperandError, UnknownMatrixInstructionError
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.support.config import override
-from triptych.targets.nvptx.description.errors import ArchitectureError
 from triptych.utils import blackwell_helpers, blockscaled_layout
 
 pytestmark = pytest.mark.cpu

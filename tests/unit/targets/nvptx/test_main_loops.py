@@ -8,7 +8,7 @@ from benchmarks.main_loops import BARS, loop_rows
 import triptych as tt
 from tests.unit.targets.nvptx.programs import MATRICES
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
-from triptych.targets.nvptx.description.errors import ArchitectureError
+from triptych.objectstage.device_errors import ArchitectureError
 
 pytestmark = [needs_assembler, needs_disassembler]
 FP8 = "tensor-core gemm, fp8"

@@ -11,10 +11,10 @@ from triptych.ir.bindings import context
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
+from triptych.objectstage.device_errors import AssemblerError
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Compiled, Traced
-from triptych.targets.nvptx.description.errors import AssemblerError
 
 SM_80 = find_target("nvptx:sm_80")
 

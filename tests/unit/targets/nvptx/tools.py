@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.targets.nvptx.description.errors import MissingToolError
+from triptych.objectstage.device_errors import MissingToolError
 from triptych.targets.nvptx.toolchain.assembling import ASSEMBLERS
 from triptych.targets.nvptx.toolchain.locate import find_program, libdevice
 

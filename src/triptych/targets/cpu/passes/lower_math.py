@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 from triptych.ir.builder import Builder
-from triptych.ir.expressions import Expression, element_and_lanes
+from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import append_ir, operations_named
 from triptych.ir.passes import Replacement, Rule, replace_each
-from triptych.ir.types import may_approximate
-from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow
-from triptych.support.dataclass import dataclass
-from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.vector_math import exponentials, trigonometry
+from triptych.kernel_ir.transforms.mathematics.formulas import COMPUTED, FORMULAS, computed
 
 # Pass `vectorize-math`: mathematical functions of vectors become vector arithmetic instead of one call per lane.
 #
@@ -25,51 +21,8 @@ from triptych.targets.cpu.vector_math import exponentials, trigonometry
 # Nothing here may be contracted or reassociated later: the formulas count on each rounding. A pass that adds such flags
 # to the user's operations runs before this one.
 
-Build = Callable[..., Expression | Sequence[Expression]]
-"""From `f32` operands to the result or results."""
-
-
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """How one operation is computed, and how exactly."""
-
-    build: Build
-    ulps: float
-    """Largest error of an `f32` result in units of its last place."""
-    fast: Build | None = None
-    """Used instead when the operation's flags allow approximate functions."""
-
-
-FORMULAS = {
-    "math.acos": Formula(trigonometry.acos, 1.5),
-    "math.acosh": Formula(exponentials.acosh, 2.5),
-    "math.asin": Formula(trigonometry.asin, 1.5),
-    "math.asinh": Formula(exponentials.asinh, 2.5),
-    "math.atan": Formula(trigonometry.atan, 1.5),
-    "math.atan2": Formula(trigonometry.atan2, 2.0),
-    "math.atanh": Formula(exponentials.atanh, 2.5),
-    "math.cbrt": Formula(exponentials.cbrt, 1.0),
-    "math.cos": Formula(trigonometry.cos, 1.5, trigonometry.cos_fast),
-    "math.cosh": Formula(exponentials.cosh, 2.0),
-    "math.erf": Formula(exponentials.erf, 1.5),
-    "math.exp": Formula(exponentials.exp, 1.25),
-    "math.exp2": Formula(exponentials.exp2, 1.0),
-    "math.expm1": Formula(exponentials.expm1, 2.0),
-    "math.log": Formula(exponentials.log, 1.0),
-    "math.log10": Formula(exponentials.log10, 1.5),
-    "math.log1p": Formula(exponentials.log1p, 2.0),
-    "math.log2": Formula(exponentials.log2, 1.5),
-    "math.powf": Formula(exponentials.power, 0.6, exponentials.power_fast),
-    "math.sin": Formula(trigonometry.sin, 1.5, trigonometry.sin_fast),
-    "math.sincos": Formula(trigonometry.sincos, 1.5, trigonometry.sincos_fast),
-    "math.sinh": Formula(exponentials.sinh, 2.0),
-    "math.tan": Formula(trigonometry.tan, 2.0, trigonometry.tan_fast),
-    "math.tanh": Formula(exponentials.tanh, 1.5),
-}
-
 _MANY = 8
 """Operations from which on a function for all takes less time to compile than it costs to call."""
-_COMPUTED = frozenset({"f32", "f16", "bf16"})
 
 
 def vectorize_math(module: Module) -> None:
@@ -77,10 +30,10 @@ def vectorize_math(module: Module) -> None:
 
     def rule(op: Replacement) -> list[Value] | None:
         element, lanes = element_and_lanes(op.operation.results[0].type)
-        if lanes is None or element not in _COMPUTED:
+        if lanes is None or element not in COMPUTED:
             return None
         op.builder.enclosing_module = module
-        return _computed(op, element, lanes)
+        return computed(op, element, lanes)
 
     found = [op for op in operations_named(module, *FORMULAS) if element_and_lanes(op.results[0].type)[1] is not None]
     alike: defaultdict[Hashable, list[Operation]] = defaultdict(list)
@@ -118,22 +71,6 @@ def _shared(module: Module, operations: Sequence[Operation], number: int) -> Ope
 
     replace_each(operations, call)
     return made
-
-
-def _computed(op: Replacement, element: str, lanes: int) -> list[Value]:
-    operands = [Expression(op.builder, operand, element, lanes) for operand in op.operands]
-    built = _chosen(op.operation)(*(operand.convert("extf", "f32") for operand in operands))
-    results = [built] if isinstance(built, Expression) else built
-    return [_narrowed(result, element).value for result in results]
-
-
-def _chosen(operation: Operation) -> Build:
-    formula = FORMULAS[operation.name]
-    return formula.fast if formula.fast is not None and may_approximate(operation) else formula.build
-
-
-def _narrowed(x: Expression, element: str) -> Expression:
-    return x if element == x.element else narrow(x, FLOAT_FORMATS[element])
 
 
 # Pass `call-libm`: functions that upstream lowers to an inexact formula call the C mathematics library instead.

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Module, Operation
-from triptych.ir.modules import operations_named
-from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.ir.modules import kernels, operations_named
 
 _BLOCK_INDEX = "gpu.block_id"
 _CONVERSIONS = frozenset({"arith.index_cast", "arith.index_castui"})

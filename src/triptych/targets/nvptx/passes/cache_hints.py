@@ -8,13 +8,14 @@ from triptych.ir.builder import Builder, builder_before
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.location import place_of
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.ir.types import (
     CLUSTER_SPACE,
     GENERIC_SPACE,
     GLOBAL_SPACE,
     SHARED_SPACE,
     TypeOrText,
+    bits_of,
     element_type,
     is_vector,
     lanes,
@@ -23,10 +24,9 @@ from triptych.ir.types import (
 from triptych.kernel_ir.analysis.addresses import AddressForms, private_place
 from triptych.kernel_ir.dialects.kernel_operations import is_pure, operations
 from triptych.kernel_ir.dialects.simt import PREFETCH
+from triptych.objectstage.device_errors import AssemblerError, MissingToolError
 from triptych.support.dataclass import dataclass
-from triptych.targets.nvptx.analysis.kernels import bits_of, kernels
 from triptych.targets.nvptx.description.architectures import Architecture
-from triptych.targets.nvptx.description.errors import AssemblerError, MissingToolError
 from triptych.targets.nvptx.description.instructions import CACHE, ORDER
 from triptych.targets.nvptx.toolchain.assembler import ptx_version
 from triptych.targets.nvptx.toolchain.assembling import find_assembler

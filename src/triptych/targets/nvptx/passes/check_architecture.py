@@ -10,11 +10,10 @@ from collections.abc import Callable
 from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import LAUNCH_COMPLETION_EVENT, PROGRAMMATIC_EVENT, Launch, launches
 from triptych.ir.location import place_of
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import constant_of
-from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, Architecture
-from triptych.targets.nvptx.description.errors import ArchitectureError
 from triptych.targets.nvptx.description.instructions import INSTRUCTIONS, Instruction
 
 CLUSTERS_SINCE = 90

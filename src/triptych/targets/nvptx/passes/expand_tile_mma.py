@@ -15,14 +15,13 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Module, Operation, Value
 from triptych.ir.location import place_of
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import producer
 from triptych.kernel_ir.dialects.mma import SCALED_WARP_MMAS, WARP_MMAS, ScaledWarpMma, WarpMma
 from triptych.kernel_ir.dialects.tile import MMA, MMA_BLOCK_SCALE
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.support.dataclass import dataclass
-from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture
-from triptych.targets.nvptx.description.errors import ArchitectureError
 
 # Products of fp8 on GPUs whose warps multiply no fp8: two products of f16 for each.
 # GPUs of the generations 90 to 103 have other instructions for fp8. For the one of a warp the assembler writes the

@@ -18,7 +18,7 @@ from itertools import groupby
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Value
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.ir.types import SHARED_SPACE, memory_space
 from triptych.kernel_ir.dialects.kernel_operations import producer
 from triptych.kernel_ir.dialects.mma import WARPGROUP_MMAS, WarpgroupMma
@@ -26,7 +26,6 @@ from triptych.kernel_ir.dialects.opdef import WgmmaStep
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
 from triptych.support.dataclass import dataclass
-from triptych.targets.nvptx.analysis.kernels import kernels
 
 _MOST_GROUPS = 8
 """Groups are counted up to here; a product with more behind it stays at this number."""

@@ -13,13 +13,13 @@ from triptych.ir import bindings
 from triptych.ir.builder import builder_before
 from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.launch import launches
-from triptych.ir.modules import operations_named, signature_of
+from triptych.ir.modules import kernels, operations_named, signature_of
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import int_width
 from triptych.kernel_ir.dialects.kernel_operations import blocks_around, known_block
 from triptych.support.dataclass import dataclass
+from triptych.targets.nvptx.analysis.extents import extents_given
 from triptych.targets.nvptx.analysis.host_expressions import ARGUMENT, Expression, HostSide
-from triptych.targets.nvptx.analysis.kernels import extents_given, kernels
 from triptych.targets.nvptx.analysis.patterns import LAST_OF_FLOOR, FloorDivision, Term, floor_division, match
 
 # Divisions by what the host knows, as multiplications: the host computes a reciprocal once for all threads.

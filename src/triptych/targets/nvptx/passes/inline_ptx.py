@@ -8,9 +8,8 @@ from triptych.ir.builder import builder_before
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Operation
 from triptych.ir.location import place_of
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, is_struct, memory_space
-from triptych.targets.nvptx.analysis.kernels import kernels
 
 # Pass `check-inline-ptx`: the constraints of inline PTX are ones that LLVM can read and NVIDIA's registers fit.
 #

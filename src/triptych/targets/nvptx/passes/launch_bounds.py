@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from triptych.ir import bindings
 from triptych.ir.handles import Module, Operation, Type
 from triptych.ir.launch import launches
-from triptych.ir.modules import operations_named, signature_of
+from triptych.ir.modules import kernels, operations_named, signature_of
 from triptych.ir.types import int_width, type_text, word_of
 from triptych.kernel_ir.dialects.kernel_operations import constant_of
 from triptych.kernel_ir.dialects.simt import SET_REGISTERS
-from triptych.targets.nvptx.analysis.kernels import extents_given, kernels
+from triptych.targets.nvptx.analysis.extents import extents_given
 
 # Passes `mark-extents`, `assume-nonnegative`: LLVM learns which arguments of kernels are never negative.
 #

@@ -16,7 +16,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.launch import MAPS, launches
 from triptych.ir.location import place_of
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.ir.passes import Replacement, Rule, replace_each
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space, pointer_to, type_text
 from triptych.kernel_ir.dialects import simt
@@ -36,7 +36,6 @@ from triptych.kernel_ir.dialects.tile import (
     TMA_PREFETCH,
     TMA_STORE,
 )
-from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture
 
 

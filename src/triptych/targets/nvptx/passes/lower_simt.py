@@ -1,4 +1,4 @@
-"""Passes `extract-device-module`, `lower-simt`: kernels leave their `gpu.module`; `simt` becomes MLIR's `nvvm`.
+"""Pass `lower-simt`: the dialect `simt` becomes MLIR's `nvvm`.
 
 Input: kernels of any machine, their prefetches lowered with the hints for caches. Output: one operation of NVIDIA's for
 each; the table of instructions says which. What stands for many instructions at once, `tile.mma`, is written out at the
@@ -53,20 +53,3 @@ def _parts(made: Operation, results: list[Value], builder: Builder) -> list[Valu
         builder.value("llvm.extractvalue", (made.result,), result.type, place)
         for result, place in zip(results, places, strict=True)
     ]
-
-
-# Pass `extract-device-module`: the kernels leave their `gpu.module`.
-#
-# LLVM IR is made from what is in the outermost module.
-
-
-def extract_device_module(module: Module) -> None:
-    """Move the contents of the `gpu.module`, if there is one, to the top."""
-    old = [operation.operation for operation in module.body.operations]
-    end = Builder(module.context).at_end(module.body)
-    for device in (operation for operation in old if operation.name == "gpu.module"):
-        for operation in device.regions[0].blocks[0].operations:
-            # Copied, not moved: moving out of an operation that is erased soon after corrupts both.
-            operation.operation.clone(end)
-    for operation in old:
-        operation.erase()

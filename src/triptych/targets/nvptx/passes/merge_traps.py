@@ -15,11 +15,10 @@ from collections.abc import Iterator, Sequence
 from triptych.ir import bindings
 from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import Block, InsertionPoint, Module, Operation, Value
-from triptych.ir.modules import callee, operations_named
+from triptych.ir.modules import callee, kernels, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import enclosing, producer
 from triptych.kernel_ir.dialects.opdef import WgmmaStep
 from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
-from triptych.targets.nvptx.analysis.kernels import kernels
 
 CALLS = frozenset({"llvm.call"})
 _FAIL = "__assertfail"

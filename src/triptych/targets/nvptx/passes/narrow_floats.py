@@ -16,7 +16,7 @@ from functools import reduce
 from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, gather, select, vector_type
 from triptych.ir.handles import Module, Operation, Value
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import count_and_element, element_type, is_integer, lanes
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
@@ -25,7 +25,6 @@ from triptych.kernel_ir.transforms.narrow_floats.operations import FloatMachine
 from triptych.kernel_ir.transforms.narrow_floats.rounding import clamped, overflows, pack, unpack
 from triptych.support.dataclass import dataclass
 from triptych.support.float_formats import SATURATE, FloatFormat
-from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture
 
 _FROM_INTEGERS = frozenset({"arith.sitofp", "arith.uitofp"})

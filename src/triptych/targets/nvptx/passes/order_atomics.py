@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from triptych.ir.handles import Module, Operation, Value
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import CLUSTER_SPACE, GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, memory_space, type_text
-from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import Architecture
 
 _ORDERINGS = {2: "relaxed", 4: "acquire", 5: "release", 6: "acq_rel"}

@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 
 from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Type, Value
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import TypeOrText, may_approximate
-from triptych.targets.nvptx.analysis.kernels import kernels
 
 _EXACT = {
     "arith.maxnumf": "maxnum",

@@ -11,7 +11,7 @@ import re
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import (
     defining_op,
@@ -22,7 +22,6 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     walk,
 )
 from triptych.kernel_ir.dialects.simt import SIMT
-from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import WARP
 
 TOGETHER = frozenset(operation for operation in SIMT.operations if operation.members is not None)

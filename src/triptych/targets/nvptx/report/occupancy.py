@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
 from triptych.ir.location import place_of
-from triptych.ir.modules import operations_named
-from triptych.ir.types import GLOBAL_SPACE, memory_space
+from triptych.ir.modules import kernels, operations_named
+from triptych.ir.types import GLOBAL_SPACE, bits_of, memory_space
 from triptych.kernel_ir.analysis.addresses import Address, AddressForms
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, known_block
 from triptych.support.dataclass import dataclass
 from triptych.support.runs import runs
 from triptych.support.source import Span
-from triptych.targets.nvptx.analysis.kernels import bits_of, kernels
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.report.resources import Resources, occupancy
 from triptych.targets.nvptx.report.usage import Narrow, Usage

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from triptych.targets.nvptx.description.errors import DriverError, NoGpuError
+from triptych.objectstage.device_errors import DriverError, NoGpuError
 
 LIBRARIES: tuple[str, ...] = ("libcuda.so.1", "nvcuda.dll")
 LAUNCH, ENCODE = "cuLaunchKernelEx", "cuTensorMapEncodeTiled"

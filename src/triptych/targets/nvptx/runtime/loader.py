@@ -17,9 +17,9 @@ from triptych.driver.boundary import for_user
 from triptych.interop.dlpack import GPU
 from triptych.interop.streams import current_stream, stream_handle
 from triptych.objectstage.codegen import load_host
+from triptych.objectstage.device_errors import DriverError, NoGpuError
 from triptych.objectstage.launch_code import NO_KERNEL, LaunchRecord
 from triptych.stages import Compiled, Leaf, Loaded
-from triptych.targets.nvptx.description.errors import DriverError, NoGpuError
 from triptych.targets.nvptx.runtime.driver import Driver, find_driver
 
 

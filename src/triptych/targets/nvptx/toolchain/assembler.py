@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from triptych.objectstage.device_errors import AssemblerError
 from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.architectures import NEWEST_PTX, Architecture
-from triptych.targets.nvptx.description.errors import AssemblerError
 
 _PTX_OF_CUDA = {
     (12, 0): 80,

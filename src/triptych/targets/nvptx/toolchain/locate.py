@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from triptych.objectstage.device_errors import MissingToolError
 from triptych.support.forking import import_late
-from triptych.targets.nvptx.description.errors import MissingToolError
 
 _TOOLKIT = Path("/usr/local/cuda")
 """Where NVIDIA's installer puts a toolkit on Linux."""

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.record import JSON, Entry, NotAnEntry
+from triptych.objectstage.device_errors import AssemblerError
 from triptych.support.config import config
 from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.architectures import Architecture
-from triptych.targets.nvptx.description.errors import AssemblerError
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions, refused
 from triptych.targets.nvptx.toolchain.locate import find_program, program
 

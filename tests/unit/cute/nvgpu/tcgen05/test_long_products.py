@@ -16,8 +16,8 @@ from triptych.cute.nvgpu import tcgen05
 from triptych.cute.runtime import from_dlpack
 from triptych.cute.tracing.errors import MatrixOperandError, SharedOperandError, UnknownMatrixInstructionError
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.support.config import override
-from triptych.targets.nvptx.description.errors import ArchitectureError
 from triptych.utils import TmemAllocator, blockscaled_layout
 
 pytestmark = pytest.mark.cpu

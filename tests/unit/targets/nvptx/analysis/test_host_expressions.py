@@ -13,8 +13,8 @@ from triptych.ir.modules import Signature, operations_named
 from triptych.ir.passes import verify
 from triptych.kernel_ir.dialects.kernel_operations import walk
 from triptych.stages import Leaf, Memory, SymbolicExtent
+from triptych.targets.nvptx.analysis.extents import extents_given
 from triptych.targets.nvptx.analysis.host_expressions import Expression, HostSide
-from triptych.targets.nvptx.analysis.kernels import extents_given
 
 BIG = 2**31 - 1
 EVERYTHING = (-(2**31), BIG)

@@ -9,8 +9,8 @@ import pytest
 from tests.passes.running import kernel as program
 from tests.passes.running import lowered_kernel, parsed
 from tests.unit.kernel_ir.kernels import kernel
+from triptych.ir.modules import kernels
 from triptych.kernel_ir.dialects.kernel_operations import walk
-from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.patterns import Term, match
 
 

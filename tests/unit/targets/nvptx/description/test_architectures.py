@@ -9,11 +9,11 @@ from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.ir.llvm.worker import Request, shared_pool
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.objectstage.errors import UnknownTargetError
 from triptych.objectstage.target import find_target
 from triptych.targets.nvptx.code_generation import TRIPLE
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, NEWEST_PTX, Architecture
-from triptych.targets.nvptx.description.errors import ArchitectureError
 
 each_architecture = pytest.mark.parametrize("architecture", ARCHITECTURES.values(), ids=lambda a: a.name)
 

@@ -22,7 +22,7 @@ from triptych.cute.nvgpu import (
 from triptych.cute.runtime import make_fake_tensor
 from triptych.ir.errors import LoweringError
 from triptych.metastage.trace.errors import OperandTypeError
-from triptych.targets.nvptx.description.errors import ArchitectureError
+from triptych.objectstage.device_errors import ArchitectureError
 
 pytestmark = needs_assembler
 LAST = CacheEvictionPriority.EVICT_LAST

@@ -16,11 +16,11 @@ from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.layout import Layout, size
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Compiled, Traced
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, Architecture
-from triptych.targets.nvptx.description.errors import ArchitectureError
 from triptych.targets.nvptx.description.instructions import mma_in_ptx
 from triptych.targets.nvptx.passes.expand_tile_mma import halves_of_registers, written_as
 

@@ -13,10 +13,10 @@ from triptych.ir.bindings import context
 from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.objectstage.codegen import codegen
+from triptych.objectstage.device_errors import DriverError
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Compiled, Leaf, Traced
-from triptych.targets.nvptx.description.errors import DriverError
 from triptych.targets.nvptx.runtime.loader import load
 
 pytestmark = needs_assembler

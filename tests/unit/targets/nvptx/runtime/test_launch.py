@@ -19,8 +19,8 @@ from triptych.diagnostics.tensor_errors import ArgumentTensorError
 from triptych.interop.streams import StreamError
 from triptych.interop.tensor_views import tensor_view
 from triptych.ir.errors import LoweringError
+from triptych.objectstage.device_errors import ArchitectureError, DriverError, NoGpuError
 from triptych.support.config import override
-from triptych.targets.nvptx.description.errors import ArchitectureError, DriverError, NoGpuError
 from triptych.targets.nvptx.runtime.loader import load
 
 pytestmark = [needs_compiler, needs_assembler]

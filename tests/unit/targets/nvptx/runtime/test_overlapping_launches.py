@@ -11,7 +11,7 @@ import triptych as tt
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
-from triptych.targets.nvptx.description.errors import ArchitectureError
+from triptych.objectstage.device_errors import ArchitectureError
 
 
 @tt.kernel

@@ -11,10 +11,10 @@ import triptych as tt
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import INSTALLED, needs_assembler, needs_disassembler
 from triptych import cute
+from triptych.objectstage.device_errors import AssemblerError, MissingToolError, NoGpuError
 from triptych.support.config import TABLE, override
 from triptych.support.setting import SettingError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, Architecture
-from triptych.targets.nvptx.description.errors import AssemblerError, MissingToolError, NoGpuError
 from triptych.targets.nvptx.report.machine_code import instruction_counts
 from triptych.targets.nvptx.toolchain import assembling, locate, programs
 from triptych.targets.nvptx.toolchain.assembler import (

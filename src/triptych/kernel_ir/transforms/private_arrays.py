@@ -5,10 +5,9 @@ from __future__ import annotations
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
 from triptych.kernel_ir.transforms.loop_passes import CARRIED
-from triptych.targets.nvptx.analysis.kernels import kernels
 
 # Pass `hoist-allocas`: memory of a thread is reserved once, when its kernel begins.
 #

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from triptych.ir.expressions import Expression, select
-from triptych.targets.cpu.vector_math.binary_floats import (
+from triptych.kernel_ir.transforms.mathematics.binary_floats import (
     at_most,
     clamp,
     copysign,

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Module, Operation, Type, Value
-from triptych.ir.types import bit_width, byte_size, count_and_element, int_width, lanes
+from triptych.ir.modules import kernels
+from triptych.ir.types import bit_width, bits_of, byte_size, count_and_element, int_width, lanes
 from triptych.kernel_ir.analysis.addresses import private_place
-from triptych.targets.nvptx.analysis.kernels import bits_of, kernels
 
 # Register parts of a thread's vector: one number of 32 bits or more each, or a few narrower ones.
 REGISTER_BITS = 32

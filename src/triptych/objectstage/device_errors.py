@@ -1,4 +1,4 @@
-"""Errors of compiling for NVIDIA GPUs: a tool is missing, an architecture too old, PTX refused, no GPU to run on."""
+"""Errors of targets that run kernels only: a tool is missing, an architecture lacks something, no device to run on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from triptych.support.errors import TriptychError
 
 
 class MissingToolError(TriptychError, ImportError):
-    """A program or library of NVIDIA that compiling needs is not installed."""
+    """A program or library that compiling needs is not installed."""
 
     code = "TT0510"
 
@@ -24,12 +24,12 @@ class AssemblerError(TriptychError, RuntimeError):
 
 
 class NoGpuError(TriptychError, RuntimeError):
-    """A function compiled for an NVIDIA GPU was called in a process that cannot launch it."""
+    """A function compiled for a device was called in a process that cannot launch it."""
 
     code = "TT0513"
 
 
 class DriverError(TriptychError, RuntimeError):
-    """NVIDIA's driver refused to load or to launch a kernel, or reports that one has failed."""
+    """The driver of a device refused to load or to launch a kernel, or reports that one has failed."""
 
     code = "TT0514"

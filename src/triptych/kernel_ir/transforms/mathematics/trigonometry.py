@@ -16,10 +16,10 @@ from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, select
 from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.modules import symbols
+from triptych.kernel_ir.transforms.mathematics.binary_floats import copysign, fma, nearest_integer, polynomial
 from triptych.support.dataclass import dataclass
-from triptych.targets.cpu.vector_math.binary_floats import copysign, fma, nearest_integer, polynomial
 
-# Expression that the common formula cannot serve: a separate function computes them, only when there is such a lane.
+# Numbers that the common formula cannot serve: a separate function computes them, only when there is such a lane.
 # Input: the common results and the lanes they are wrong for. Output: results right in every lane. The function is
 # made once per module and lane count, so that a formula used often does not repeat its rare part.
 
@@ -29,15 +29,18 @@ Body = Callable[[Expression], tuple[Expression, ...]]
 def corrected(
     common: Sequence[Expression], wrong: Expression, name: str, body: Body, x: Expression
 ) -> tuple[Expression, ...]:
-    """`common`, with the lanes that are wrong taken from `body(x)`."""
+    """`common`, with the lanes that are wrong taken from `body(x)`; one number's body stands where it is needed."""
     builder = x.builder
     types = [result.value.type for result in common]
-    function = _function(name, body, x, types)
-    choice = builder.operation("scf.if", (_any(wrong),), types, regions=2)
+    function = None if x.lanes is None else _function(name, body, x, types)
+    choice = builder.operation("scf.if", (wrong.value if x.lanes is None else _any(wrong),), types, regions=2)
     after = builder.enter(builder.append_block(choice, 0))
-    call = builder.operation("func.call", (x.value,), types, {"callee": function})
-    rare = [replace(old, value=value) for value, old in zip(call.results, common, strict=True)]
-    chosen = [select(wrong, new, old).value for new, old in zip(rare, common, strict=True)]
+    if function is None:
+        chosen = [result.value for result in body(x)]
+    else:
+        call = builder.operation("func.call", (x.value,), types, {"callee": function})
+        rare = [replace(old, value=value) for value, old in zip(call.results, common, strict=True)]
+        chosen = [select(wrong, new, old).value for new, old in zip(rare, common, strict=True)]
     builder.operation("scf.yield", chosen)
     builder.enter(builder.append_block(choice, 1))
     builder.operation("scf.yield", [result.value for result in common])
