@@ -17,6 +17,7 @@ from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, con
 from triptych.stages import PassSpec
 from triptych.targets.amdgpu.description.chips import Chip
 from triptych.targets.amdgpu.passes.check_chip import checking, checking_launches
+from triptych.targets.amdgpu.passes.expand_mma import PRODUCTS, expand_tile_mma
 from triptych.targets.amdgpu.passes.kernel_functions import (
     CHECKS,
     SIZES,
@@ -121,6 +122,7 @@ def _to_llvm(chip: Chip) -> tuple[PassSpec, ...]:
         PassSpec("gpu.module(reconcile-unrealized-casts)", "Indices are integers on both sides of the passes above."),
         PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops, adds=_NOTHING),
         PassSpec("hoist-allocas", "Memory that a loop reserves grows in every iteration.", hoist_allocas),
+        PassSpec("expand-tile-mma", "Matrix instructions last: they are many.", expand_tile_mma, PRODUCTS),
         PassSpec("use-private-memory", "Memory of a thread has its own addresses.", use_private_memory, ARRAYS),
         PassSpec("mark-atomics", "Updates of floats are instructions.", mark_atomics, UPDATES, _NOTHING),
         PassSpec("pass-on-bounds", "LLVM reads them from its own functions.", pass_on_bounds, adds=_NOTHING),
