@@ -3,8 +3,8 @@
 An atomic access is of one number, so a vector is accessed element by element: no order is promised between these. A
 GPU accesses 16 bytes at once, and programs wait for the last word of them: so it is read first and stored last, and who
 sees it sees the others where the machine keeps the order of loads and of stores. What a program or a loop that waits
-calls volatile is relaxed and is never left out. LLVM leaves it to its targets what scopes are called: on a CPU, which has
-one that everybody is in, they go.
+calls volatile is relaxed and is never left out. LLVM leaves it to its targets what scopes are called: on a CPU, which
+has one that everybody is in, they go.
 """
 
 from __future__ import annotations

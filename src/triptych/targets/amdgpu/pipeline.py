@@ -16,7 +16,7 @@ from triptych.kernel_ir.transforms.split_vectors import split_vectors
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
 from triptych.targets.amdgpu.description.chips import Chip
-from triptych.targets.amdgpu.passes.check_chip import checking, checking_launches
+from triptych.targets.amdgpu.passes.check_chip import ROLES, checking, checking_launches, checking_roles
 from triptych.targets.amdgpu.passes.expand_mma import PRODUCTS, expand_tile_mma
 from triptych.targets.amdgpu.passes.kernel_functions import (
     CHECKS,
@@ -89,14 +89,21 @@ def _to_instructions(chip: Chip) -> tuple[PassSpec, ...]:
         ),
         PassSpec("inline-async-copies", "Copies go through registers.", inline_async_copies, COPIES),
         PassSpec("gpu.module(canonicalize,gpu.func(mem2reg),sccp)", "Distances of shuffles become known."),
-        PassSpec("lower-simt", "What waves do together are intrinsics.", lowering(chip), frozenset(RULES)),
-        PassSpec("count-blocks", "Upstream would call AMD's device library.", count_blocks, SIZES),
-        PassSpec("trap-checks", "A failed check ends the kernel.", trap_checks, CHECKS),
-        PassSpec("bound-waves", "The threads of a block bound the registers of each.", bounding(chip), adds=_NOTHING),
         PassSpec(
             "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
             "Thread numbers have known ranges, and unsigned divisions are cheaper.",
         ),
+        PassSpec(
+            "check-roles",
+            "Lanes of a wave cannot wait for each other.",
+            checking_roles(chip),
+            ROLES,
+            _NOTHING,
+        ),
+        PassSpec("lower-simt", "What waves do together are intrinsics.", lowering(chip), frozenset(RULES)),
+        PassSpec("count-blocks", "Upstream would call AMD's device library.", count_blocks, SIZES),
+        PassSpec("trap-checks", "A failed check ends the kernel.", trap_checks, CHECKS),
+        PassSpec("bound-waves", "The threads of a block bound the registers of each.", bounding(chip), adds=_NOTHING),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from itertools import accumulate
 
 from triptych.support.dataclass import dataclass
 
@@ -39,17 +40,20 @@ class SymbolTables:
         self.order = sorted(range(len(names)), key=lambda i: _gnu(names[i]) % self._buckets)
         """Those of one bucket stand together."""
         self._names = [names[i] for i in self.order]
+        self._given = tuple(names)
 
     def strings(self) -> bytes:
-        return b"\0" + b"".join(name.encode() + b"\0" for name in self._names)
+        """The names, in the order that they were given in."""
+        return b"\0" + b"".join(name.encode() + b"\0" for name in self._given)
 
     def symbols(self, found: Sequence[DynamicSymbol]) -> bytes:
         """Of symbols in the order that they were given in."""
-        rows, at = [bytes(SYMBOL_SIZE)], 1
+        sizes = [len(name.encode()) + 1 for name in self._given]
+        places = list(accumulate(sizes, initial=1))
+        rows = [bytes(SYMBOL_SIZE)]
         for i in self.order:
-            symbol = found[i]
-            rows.append(struct.pack(_SYMBOL, at, symbol.info, symbol.other, symbol.section, symbol.value, symbol.size))
-            at += len(symbol.name.encode()) + 1
+            each = found[i]
+            rows.append(struct.pack(_SYMBOL, places[i], each.info, each.other, each.section, each.value, each.size))
         return b"".join(rows)
 
     def hash(self) -> bytes:

@@ -54,7 +54,7 @@ BARRIER_WAIT = Intrinsic("llvm.amdgcn.s.barrier.wait", rdna="s_barrier_wait", ne
 SLEEP = _both("llvm.amdgcn.s.sleep", "s_sleep")
 CYCLES = Intrinsic("llvm.readcyclecounter", "s_memtime", "s_getreg_b32")
 STEADY = Intrinsic("llvm.readsteadycounter", "s_memrealtime", "s_sendmsg_rtn_b64")
-LDS_COPY = Intrinsic("llvm.amdgcn.global.load.lds", "global_load_lds_dword", needs=Feature.LDS_COPY)
+LDS_COPY = Intrinsic("llvm.amdgcn.global.load.lds", "global_load_", needs=Feature.LDS_COPY)
 WAIT = _both("llvm.amdgcn.s.waitcnt", "s_waitcnt")
 WAIT_LOADS = Intrinsic("llvm.amdgcn.s.wait.loadcnt", rdna="s_wait_loadcnt", needs=Feature.COUNTED_LOADS)
 DISPATCH = Intrinsic("llvm.amdgcn.dispatch.ptr", "s_load_dword", "s_load_b")
@@ -182,7 +182,7 @@ WHY_MISSING_OF: Mapping[str, tuple[str, str]] = {
     "simt.multicast": ("has no memory that stands for that of all GPUs", "target='nvptx:sm_90a'"),
     "simt.is_multicast": ("has no memory that stands for that of all GPUs", "target='nvptx:sm_90a'"),
     "tile.tm": ("has no TMA and no tensor memory", "copies by threads, as of `cute.copy` with a universal atom"),
-    "tile.tensormap": ("has no TMA", "copies by threads, as of `cute.copy` with a universal atom"),
+    "tile.tensor": ("has no TMA", "copies by threads, as of `cute.copy` with a universal atom"),
     "tile.umma": ("has no tensor memory", "`MmaUniversalOp`, or a product of AMD's"),
     "tile.clc": ("gives blocks out by itself only", "a grid with a block for each tile"),
     "tile.wgmma": ("has no products of four warps", "`MmaUniversalOp`, or a product of AMD's"),

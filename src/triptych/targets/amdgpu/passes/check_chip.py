@@ -1,7 +1,8 @@
-"""Passes `check-chip`, `check-chip-launches`: refuse, at the user's line, what a chip of AMD's does not have.
+"""Passes `check-chip`, `check-chip-launches`, `check-roles`: refuse, at the user's line, what a chip of AMD's lacks.
 
 Input: launches and kernels as they were traced. What the machine has is a list, and everything else is refused: LLVM
-would end its process for what it cannot select, and make calls of what it does not know.
+would end its process for what it cannot select, and make calls of what it does not know. How much LDS a block may have,
+the trace has asked the device model already.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ from triptych.targets.amdgpu.description.instructions import (
 from triptych.targets.amdgpu.description.matrix_instructions import problem, written
 
 _BARRIERS = frozenset({"gpu.barrier", simt.BARRIER})
+ROLES = frozenset({"scf.if"})
+"""What lanes of a wave may answer differently."""
 _STORES = frozenset({"llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"})
 
 
@@ -50,9 +53,18 @@ def checking(chip: Chip) -> Callable[[Module], None]:
         for kernel in kernels(module):
             for operation in walk(kernel):
                 _check(chip, kernel, operation)
-            _check_roles(chip, kernel)
 
     return check_chip
+
+
+def checking_roles(chip: Chip) -> Callable[[Module], None]:
+    """Pass `check-roles` for one chip."""
+
+    def check_roles(module: Module) -> None:
+        for kernel in kernels(module):
+            _check_roles(chip, kernel)
+
+    return check_roles
 
 
 def checking_launches(chip: Chip) -> Callable[[Module], None]:
@@ -174,11 +186,3 @@ def _check_launch(chip: Chip, launch: Launch) -> None:
     for what, asked in lacking.items():
         if asked:
             raise ArchitectureError(f"{chip.name} has no {what}", span=place, expected="a launch without it")
-    shared = constant_of(launch.shared_bytes)  # None: the host function knows it when it runs
-    if shared is not None and shared > chip.shared:
-        raise ArchitectureError(
-            f"a block on {chip.name} cannot have that much LDS",
-            span=place,
-            found=f"{shared} bytes",
-            expected=f"at most {chip.shared} bytes",
-        )

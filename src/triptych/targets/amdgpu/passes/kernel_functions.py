@@ -148,10 +148,11 @@ def use_private_memory(module: Module) -> None:
 
 
 # Pass `mark-atomics`: tensors are in the memory of the GPU itself, where updates of floats are instructions. Without a
-# word LLVM writes loops that also work in memory of the host.
+# word LLVM writes loops that also work in memory of the host. An update may flush subnormal numbers, as NVIDIA's do in
+# global memory: gfx90a has no other.
 
 UPDATES = frozenset({"llvm.atomicrmw"})
-_MARKS = ("rocdl.no_fine_grained_memory", "rocdl.no_remote_memory")
+_MARKS = ("rocdl.no_fine_grained_memory", "rocdl.no_remote_memory", "rocdl.ignore_denormal_mode")
 
 
 def mark_atomics(module: Module) -> None:
