@@ -57,12 +57,15 @@ def product(op: cute.MmaOperation, waves: tuple[int, int]) -> cute.TiledMma:
 def load_of(op: cute.MmaOperation) -> cute.CopyAtom:
     """From shared memory: AMD's threads load what they hold."""
     if isinstance(op, warp.WarpMmaOp):
-        return SHARED.load_of(op.a_dtype)
+        found: cute.CopyAtom = SHARED.load_of(op.a_dtype)
+        return found
     return cute.make_copy_atom(nvgpu.CopyUniversalOp(), op.a_dtype, num_bits_per_copy=8 * VECTOR_BYTES)
 
 
 @tt.kernel
-def gemm_kernel(x: cute.Tensor, w: cute.Tensor, y: cute.Tensor, op: tt.Constexpr, tiling: tt.Constexpr) -> None:
+def gemm_kernel(
+    x: cute.Tensor, w: cute.Tensor, y: cute.Tensor, op: tt.Constexpr[Any], tiling: tt.Constexpr[Any]
+) -> None:
     """`x` is (m, k), `w` is (n, k), `y` is (m, n)."""
     dtype, stages = x.element_type, tiling.stages
     m, n, k = tiling.m, tiling.n, tiling.k_bytes * 8 // dtype.width
@@ -128,7 +131,9 @@ USUAL = Tiling()
 
 
 @tt.jit
-def gemm(x: cute.Tensor, w: cute.Tensor, y: cute.Tensor, op: tt.Constexpr, tiling: tt.Constexpr = USUAL) -> None:
+def gemm(
+    x: cute.Tensor, w: cute.Tensor, y: cute.Tensor, op: tt.Constexpr[Any], tiling: tt.Constexpr[Any] = USUAL
+) -> None:
     rows, columns = cute.ceil_div(y.shape, (tiling.m, tiling.n))
     threads = product(op, tiling.waves).size
     gemm_kernel(x, w, y, op, tiling).launch(grid=(columns, rows), block=threads)

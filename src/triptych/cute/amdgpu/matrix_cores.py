@@ -130,6 +130,6 @@ class WMMA(MatrixCoreOp):
         super().__init__(ab, acc or _sums_of(ab), (m, n, k), b_dtype or ab, _FAMILIES[generation])
 
 
-def _sums_of(factor: type[Numeric]) -> type[Numeric]:
+def _sums_of(dtype: type[Numeric]) -> type[Numeric]:
     """What products of a type are added up in."""
-    return Float64 if factor is Float64 else Float32 if factor.is_float else Int32
+    return Float64 if dtype is Float64 else Float32 if dtype.is_float else Int32

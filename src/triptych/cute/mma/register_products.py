@@ -54,5 +54,5 @@ def written(instruction: RegisterMma) -> str:
 
 def described(a: type[Numeric], b: type[Numeric], accumulator: type[Numeric], shape: Shape3) -> str:
     """What a program asks for, in words."""
-    factors = a.__name__ if a is b else f"{a.__name__} with {b.__name__}"
-    return f"{factors} into {accumulator.__name__}, {shape}"
+    types = a.__name__ if a is b else f"{a.__name__} with {b.__name__}"
+    return f"{types} into {accumulator.__name__}, {shape}"

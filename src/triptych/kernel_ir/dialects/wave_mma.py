@@ -52,13 +52,13 @@ class WaveMma:
     def tv_a(self) -> Layout:
         """(thread, value) -> m + M * k."""
         m, _, k = self.shape_mnk
-        return _factor(self.family, m, k, WIDTHS[self.a])
+        return _multiplied(self.family, m, k, WIDTHS[self.a])
 
     @lazy
     def tv_b(self) -> Layout:
         """(thread, value) -> n + N * k."""
         _, n, k = self.shape_mnk
-        return _factor(self.family, n, k, WIDTHS[self.b])
+        return _multiplied(self.family, n, k, WIDTHS[self.b])
 
     @lazy
     def tv_c(self) -> Layout:
@@ -67,7 +67,7 @@ class WaveMma:
         return _sums(self.family, m, n, WIDTHS[self.accumulator])
 
 
-def _factor(family: str, rows: int, depth: int, bits: int) -> Layout:
+def _multiplied(family: str, rows: int, depth: int, bits: int) -> Layout:
     """A lane has a row of A, or of B; groups of lanes have different parts of k, a run of neighbours each."""
     if family == WMMA3:  # both halves of the wave hold everything
         return Layout(((rows, 2), depth), ((1, 0), rows))

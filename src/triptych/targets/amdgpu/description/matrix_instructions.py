@@ -43,7 +43,7 @@ def _instruction(entry: WaveMma) -> MatrixInstruction:
     m, n, k = entry.shape_mnk
     shape, to = f"{m}x{n}x{k}", _word(entry.accumulator)
     sums = f"vector<{_values(entry, 'c')}x{to}>"
-    a, b = (_factor(entry, side) for side in "ab")
+    a, b = (_operand_type(entry, side) for side in "ab")
     if entry.family != MFMA:
         kind = f"{to}.{shape}.{_wmma_kind(entry)}"
         overloads = ".".join(_overload(each) for each in (sums, a))
@@ -75,7 +75,7 @@ def _values(entry: WaveMma, operand: str) -> int:
     return count
 
 
-def _factor(entry: WaveMma, operand: str) -> str:
+def _operand_type(entry: WaveMma, operand: str) -> str:
     """The type of A or B: elements where LLVM has such, and words of bits otherwise."""
     kind, count = {"a": entry.a, "b": entry.b}[operand], _values(entry, operand)
     if WIDTHS[kind] == 8:

@@ -27,14 +27,14 @@ _WORD = "i32"
 
 def expand_tile_mma(module: Module) -> None:
     """Write out all products of the kernels, which `check-chip` has found the chip to have."""
-    words = _Words(module.context)
+    words = _SharedAttributes(module.context)
     for kernel in kernels(module, "llvm.func"):
         for operation in operations_named(kernel, MMA):
-            _Expansion(operation, words).write()
+            _WaveProduct(operation, words).write()
             operation.erase()
 
 
-class _Words:
+class _SharedAttributes:
     """A builder with the attributes that many operations share."""
 
     def __init__(self, context: Context) -> None:
@@ -46,7 +46,7 @@ class _Words:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fragment:
+class _WaveFragment:
     """A private array, the type of what an instruction takes of it, and where its registers begin."""
 
     base: Value
@@ -71,10 +71,10 @@ class _Fragment:
         return all(offset == first + i * self.together for i, offset in enumerate(others, 1))
 
 
-class _Expansion:
+class _WaveProduct:
     """Builds what stands for one operation, in front of it and at its place in the source."""
 
-    def __init__(self, operation: Operation, words: _Words) -> None:
+    def __init__(self, operation: Operation, words: _SharedAttributes) -> None:
         name = str(operation.attributes["instruction"].value)
         self._words, self._build = words, words.builder
         self._build.stand_before(operation)
@@ -109,7 +109,7 @@ class _Expansion:
         return self._build.intrinsic(called.intrinsic, operands, [called.sums]).result
 
     # memory -----------------------------------------------------------------------------------------------------
-    def _load(self, fragment: _Fragment, number: int) -> Value:
+    def _load(self, fragment: _WaveFragment, number: int) -> Value:
         """All that a thread has of an operand of one instruction."""
         if fragment.is_whole(number):
             return self._at(fragment, fragment.registers(number)[0], fragment.kind)
@@ -122,7 +122,7 @@ class _Expansion:
             value = self._build.value("llvm.insertelement", operands, kind)
         return value if kind == fragment.kind else self._build.value("llvm.bitcast", (value,), fragment.kind)
 
-    def _store(self, fragment: _Fragment, number: int, value: Value) -> None:
+    def _store(self, fragment: _WaveFragment, number: int, value: Value) -> None:
         memory = self._words.memory(fragment.bytes_)
         if fragment.is_whole(number):
             address = self._address(fragment, fragment.registers(number)[0])
@@ -133,11 +133,11 @@ class _Expansion:
             part = self._build.value("llvm.extractelement", (value, self._constant(place, _WORD)), element)
             self._build.operation("llvm.store", (part, self._address(fragment, offset)), (), memory)
 
-    def _at(self, fragment: _Fragment, offset: int, kind: str) -> Value:
+    def _at(self, fragment: _WaveFragment, offset: int, kind: str) -> Value:
         memory = self._words.memory(fragment.bytes_)
         return self._build.value("llvm.load", (self._address(fragment, offset),), kind, memory)
 
-    def _address(self, fragment: _Fragment, offset: int) -> Value:
+    def _address(self, fragment: _WaveFragment, offset: int) -> Value:
         attributes = {
             "elem_type": fragment.element,
             "rawConstantIndices": self._build.attribute(f"array<i32: {offset}>"),
@@ -148,17 +148,17 @@ class _Expansion:
         return self._build.value("llvm.mlir.constant", (), kind, {"value": self._build.integer(kind, number)})
 
 
-def _register_type(fragment: _Fragment) -> str:
+def _register_type(fragment: _WaveFragment) -> str:
     """The type of a register by itself: of sums an element, of factors bits, except where an element is a register."""
     element = fragment.kind.removeprefix("vector<").removesuffix(">").rpartition("x")[2]
     return element if fragment.together == 1 else _WORD
 
 
-def _fragment(operation: Operation, operand: int, name: str, kind: str, type_: str, instructions: int) -> _Fragment:
+def _fragment(operation: Operation, operand: int, name: str, kind: str, type_: str, instructions: int) -> _WaveFragment:
     base, offsets = operation.operands[operand], _integers(operation, name)
     element = producer(base).attributes["elem_type"]
     count = len(offsets) // instructions
-    return _Fragment(base, element, type_, offsets, count, register_bytes(kind), elements_per_register(kind))
+    return _WaveFragment(base, element, type_, offsets, count, register_bytes(kind), elements_per_register(kind))
 
 
 def _integers(operation: Operation, name: str) -> list[int]:

@@ -53,7 +53,7 @@ def _bound(kernel: Operation, chip: Chip) -> None:
     if _FEWEST_BLOCKS in attributes:
         waves = -(-attributes[_FEWEST_BLOCKS].value * -(-threads // chip.lanes) // SIMDS)
         pairs["amdgpu-waves-per-eu"] = str(min(max(waves, 1), chip.waves))
-    if contains(kernel, {MMA}):
+    if contains(kernel, frozenset({MMA})):
         pairs["amdgpu-sched-strategy"] = _FOR_PRODUCTS
     for hint in (_MOST_THREADS, _FEWEST_BLOCKS):
         if hint in attributes:
