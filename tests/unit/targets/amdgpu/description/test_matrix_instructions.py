@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.matrix_core_gemm import Tiling, gemm
 from benchmarks.matrix_core_loop import measure
 
 import triptych as tt
-from tests.integration.test_matrix_cores import ARRAYS, operation, tiles_multiplied
+from tests.integration.test_matrix_cores import ARRAYS, operation, tensor_core_gemm, tiles_multiplied
 from triptych.cute import amdgpu
 from triptych.cute.nvgpu import warp
 from triptych.cute.runtime import from_dlpack
@@ -106,6 +107,27 @@ def test_shapes_of_other_chips() -> None:
 def test_instructions_of_nvidia() -> None:
     op = warp.MmaF16BF16Op(tt.Float16, tt.Float32, (16, 8, 16))
     assert "has no matrix instruction of NVIDIA's shapes" in refused(op, "gfx1100", np.float16)
+
+
+# whole kernels --------------------------------------------------------------------------------------------------------
+KERNELS: dict[str, tuple[Any, Any, Any, int]] = {
+    "gfx90a": (amdgpu.MFMA(32, 32, 8, tt.Float16), np.float16, Tiling(256, 256, 64, 2), 64),
+    "gfx942": (amdgpu.MFMA(32, 32, 16, tt.Float8E4M3FNUZ), ARRAYS["e4m3fnuz"], Tiling(), 16),
+    "gfx950": (amdgpu.MFMA(16, 16, 64, tt.Int8), np.int8, Tiling(), 16),
+    "gfx1100": (amdgpu.WMMA(16, 16, 16, tt.Float16, generation=11), np.float16, Tiling(), 32),
+    "gfx1201": (amdgpu.WMMA(16, 16, 16, tt.BFloat16), ARRAYS["bf16"], Tiling(), 32),
+}
+
+
+@pytest.mark.parametrize("chip", KERNELS)
+def test_a_gemm_fits_the_registers(chip: str) -> None:
+    op, kind, tiling, products = KERNELS[chip]
+    factors = [tensor_core_gemm.operand_of(np.zeros((256, 256), kind)) for _ in "xw"]
+    sums = np.zeros((256, 256), np.int32 if kind is np.int8 else np.float32)
+    made = tt.compile(gemm, *factors, sums, op, tiling, target=f"amdgpu:{chip}")
+    (kernel,) = made.resources.values()
+    assert (kernel.scratch, kernel.spills) == (0, 0)
+    assert len(re.findall(r"^\tv_(?:mfma|wmma)", made.asm, re.MULTILINE)) == products
 
 
 # code -----------------------------------------------------------------------------------------------------------------
