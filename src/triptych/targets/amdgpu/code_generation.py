@@ -13,6 +13,7 @@ from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.codegen import keep_files
 from triptych.objectstage.target import CompileOptions, Serialized
 from triptych.stages import Compiled, Lowered
+from triptych.targets.amdgpu.analysis.waits import unproven_reads
 from triptych.targets.amdgpu.code_object.linker import link
 from triptych.targets.amdgpu.code_object.metadata import kernels_of
 from triptych.targets.amdgpu.code_object.resources import occupancy, resources_of
@@ -30,7 +31,18 @@ def codegen(lowered: Lowered, options: CompileOptions, chip: Chip) -> Compiled:
     """Compile and link."""
     check_names(lowered.llvm, chip)
     made = shared_pool().submit(_request(options, chip), lowered.llvm).result()
+    _prove_waits(made.assembly)
     return _compiled(lowered, asdict(options), chip, made.assembly, link(made.object))
+
+
+def _prove_waits(assembly: str) -> None:
+    """Code that reads what a copy may not have written yet is not given out, whoever has moved its wait."""
+    for read in unproven_reads(assembly):
+        raise CodegenError(
+            f"a read of LDS in {read.kernel} is not proven to be behind its wait",
+            found=f"line {read.line} of the assembly: {read.instruction}",
+            expected=f"at most {read.left} groups of copies under way",
+        )
 
 
 def _request(options: CompileOptions, chip: Chip) -> Request:
@@ -41,6 +53,7 @@ def _request(options: CompileOptions, chip: Chip) -> Request:
         opt_level=options.opt_level,
         vectorize=False,  # threads are the lanes
         emit=("assembly", "object"),
+        comments=True,  # which say how many waves a SIMD holds, and where groups of copies end
     )
 
 

@@ -17,6 +17,8 @@ from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, con
 from triptych.stages import PassSpec
 from triptych.targets.amdgpu.description.chips import Chip
 from triptych.targets.amdgpu.passes.check_chip import ROLES, checking, checking_launches, checking_roles
+from triptych.targets.amdgpu.passes.copies_into_lds import COPIES as LDS_COPIES
+from triptych.targets.amdgpu.passes.copies_into_lds import ISSUED, copying, part_async_copies
 from triptych.targets.amdgpu.passes.expand_mma import PRODUCTS, expand_tile_mma
 from triptych.targets.amdgpu.passes.kernel_functions import (
     CHECKS,
@@ -87,7 +89,6 @@ def _to_instructions(chip: Chip) -> tuple[PassSpec, ...]:
             ordering_accesses(_SCOPES_OF_ORDERS),
             SCOPED,
         ),
-        PassSpec("inline-async-copies", "Copies go through registers.", inline_async_copies, COPIES),
         PassSpec("gpu.module(canonicalize,gpu.func(mem2reg),sccp)", "Distances of shuffles become known."),
         PassSpec(
             "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
@@ -100,6 +101,8 @@ def _to_instructions(chip: Chip) -> tuple[PassSpec, ...]:
             ROLES,
             _NOTHING,
         ),
+        PassSpec("copy-into-lds", "Some copies need no registers.", copying(chip), LDS_COPIES),
+        PassSpec("inline-async-copies", "The others go through them.", inline_async_copies, COPIES),
         PassSpec("lower-simt", "What waves do together are intrinsics.", lowering(chip), frozenset(RULES)),
         PassSpec("count-blocks", "Upstream would call AMD's device library.", count_blocks, SIZES),
         PassSpec("trap-checks", "A failed check ends the kernel.", trap_checks, CHECKS),
@@ -131,6 +134,7 @@ def _to_llvm(chip: Chip) -> tuple[PassSpec, ...]:
         PassSpec("hoist-allocas", "Memory that a loop reserves grows in every iteration.", hoist_allocas),
         PassSpec("expand-tile-mma", "Matrix instructions last: they are many.", expand_tile_mma, PRODUCTS),
         PassSpec("use-private-memory", "Memory of a thread has its own addresses.", use_private_memory, ARRAYS),
+        PassSpec("part-async-copies", "LLVM would wait for all at once.", part_async_copies, ISSUED, _NOTHING),
         PassSpec("mark-atomics", "Updates of floats are instructions.", mark_atomics, UPDATES, _NOTHING),
         PassSpec("pass-on-bounds", "LLVM reads them from its own functions.", pass_on_bounds, adds=_NOTHING),
         PassSpec("extract-device-module", "LLVM has no modules in modules.", extract_device_module),

@@ -46,7 +46,7 @@ def compiled(body: Body, chip: str, dtype: Any = tt.Int32, shared: int = 0) -> C
 
 def instructions(assembly: str) -> list[str]:
     """The instructions of the only kernel, with operands."""
-    found = re.search(r"^kernel:\n(.*?)^\.Lfunc_end0:", assembly, re.DOTALL | re.MULTILINE)
+    found = re.search(r"^kernel:[^\n]*\n(.*?)^\.Lfunc_end0:", assembly, re.DOTALL | re.MULTILINE)
     assert found is not None, assembly
     lines = (line.split(";")[0].split("//")[0].strip() for line in found[1].splitlines())
     return [line for line in lines if line and not line.startswith(".") and not line.endswith(":")]
@@ -54,5 +54,5 @@ def instructions(assembly: str) -> list[str]:
 
 def made_by_llvm(text: str, chip: str) -> Artifact:
     """Assembly and object of LLVM IR."""
-    request = Request(triple=TRIPLE, cpu=chip, features="", vectorize=False, emit=("assembly", "object"))
+    request = Request(triple=TRIPLE, cpu=chip, features="", vectorize=False, emit=("assembly", "object"), comments=True)
     return shared_pool().compile(request, text)

@@ -1,1 +1,1 @@
-"""What is proven of AMD's code."""
+"""Proofs about AMD's code."""

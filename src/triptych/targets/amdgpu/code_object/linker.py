@@ -62,7 +62,7 @@ class _Output:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Placement:
     """Where a section of the object went."""
 
     output: str
@@ -76,7 +76,7 @@ def link(data: bytes) -> bytes:
         raise CodegenError("no object file for AMD GPUs", found=f"one for the machine {elf.machine}")
     symbols = list(_symbols(elf))
     _check(elf, symbols)
-    places: dict[int, _Place] = {}
+    places: dict[int, _Placement] = {}
     constants = _joined(elf, _CONSTANTS, places, code=False)
     text = _joined(elf, _TEXT, places, code=True)
     exported = [symbol for symbol in symbols if _is_exported(symbol)]
@@ -118,14 +118,14 @@ def _check(elf: ObjectFile, symbols: Sequence[DynamicSymbol]) -> None:
         raise CodegenError("kernels have variables of their own, which no launch sets", found=", ".join(written))
 
 
-def _joined(elf: ObjectFile, name: str, places: dict[int, _Place], *, code: bool) -> _Output:
+def _joined(elf: ObjectFile, name: str, places: dict[int, _Placement], *, code: bool) -> _Output:
     """The object's sections of a kind behind one another; `places` learns where each begins."""
     joined, alignment = bytearray(), 1
     for number, section in enumerate(elf.sections):
         wanted = section.flags & ALLOCATED and section.kind != _NOTE and bool(section.flags & EXECUTABLE) == code
         if wanted and (section.size or code):
             joined += bytes(_up(len(joined), section.alignment) - len(joined))
-            places[number] = _Place(name, len(joined))
+            places[number] = _Placement(name, len(joined))
             joined += elf.content(section)
             alignment = max(alignment, section.alignment)
     return _Output(name, _BITS, bytes(joined), alignment, ALLOCATED | (EXECUTABLE if code else 0))
@@ -167,7 +167,7 @@ def _dynamic(at: Mapping[str, int], names: int) -> bytes:
     return b"".join(struct.pack("<QQ", *entry) for entry in (*symbols, *hashes, (0, 0)))
 
 
-def _address(symbol: DynamicSymbol, places: Mapping[int, _Place], at: Mapping[str, int]) -> int:
+def _address(symbol: DynamicSymbol, places: Mapping[int, _Placement], at: Mapping[str, int]) -> int:
     place = places[symbol.section]
     return at[place.output] + place.begin + symbol.value
 
@@ -176,7 +176,7 @@ def _relocate(
     elf: ObjectFile,
     symbols: Sequence[DynamicSymbol],
     contents: Mapping[str, bytearray],
-    places: Mapping[int, _Place],
+    places: Mapping[int, _Placement],
     at: Mapping[str, int],
 ) -> None:
     """Write the distances between places."""

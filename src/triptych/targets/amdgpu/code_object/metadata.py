@@ -1,4 +1,4 @@
-"""What a code object says of its kernels: the note with the metadata that AMD's runtime reads, in MessagePack.
+"""Metadata of code objects: the note in MessagePack that AMD's runtime reads, as values and as kernels.
 
 Input: an ELF file, LLVM's object or a linked code object. Output: plain Python values, or one record for each kernel.
 Of MessagePack only the kinds that LLVM writes are known: any other is an error, as is a note that ends too early.

@@ -1,4 +1,4 @@
-"""What a kernel takes of a chip, and how many waves of it a SIMD holds at once.
+"""Resources of a kernel on a chip, and how many waves of it a SIMD holds at once.
 
 A SIMD shares its vector registers among waves, in granules. The waves of a block are dealt to four SIMDs, and the
 blocks of a compute unit share its LDS. Tests compare the number of waves with LLVM's own.

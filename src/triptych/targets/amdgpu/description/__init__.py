@@ -1,1 +1,1 @@
-"""What AMD's chips are and have, as data: their sizes, their instructions, the errors of compiling for them."""
+"""AMD's chips as data: their sizes and their instructions."""

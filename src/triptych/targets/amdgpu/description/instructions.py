@@ -1,4 +1,4 @@
-"""What AMD's chips have for each operation of kernels: LLVM's intrinsics, the instructions, and who has them.
+"""Instruction table of AMD's chips: for each operation of kernels the instructions, LLVM's intrinsics, who has them.
 
 One row for each operation of the dialects `simt`, `gpu` and `llvm` that kernels may have. What has no row is refused
 before LLVM, which would end its process or make a call of what it does not know. `INTRINSICS` are the only ones that
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from triptych.kernel_ir.dialects import simt
+from triptych.kernel_ir.dialects import simt, tile
 from triptych.support.dataclass import dataclass
 from triptych.targets.amdgpu.description.chips import Chip, Feature
 
@@ -56,6 +56,7 @@ CYCLES = Intrinsic("llvm.readcyclecounter", "s_memtime", "s_getreg_b32")
 STEADY = Intrinsic("llvm.readsteadycounter", "s_memrealtime", "s_sendmsg_rtn_b64")
 LDS_COPY = Intrinsic("llvm.amdgcn.global.load.lds", "global_load_", needs=Feature.LDS_COPY)
 WAIT = _both("llvm.amdgcn.s.waitcnt", "s_waitcnt")
+SCHEDULING_BARRIER = Intrinsic("llvm.amdgcn.sched.barrier", "; sched_barrier", "; sched_barrier")
 WAIT_LOADS = Intrinsic("llvm.amdgcn.s.wait.loadcnt", rdna="s_wait_loadcnt", needs=Feature.COUNTED_LOADS)
 DISPATCH = Intrinsic("llvm.amdgcn.dispatch.ptr", "s_load_dword", "s_load_b")
 EXP2, LOG2 = _both("llvm.amdgcn.exp2.f32", "v_exp_f32"), _both("llvm.amdgcn.log.f32", "v_log_f32")
@@ -79,7 +80,7 @@ INTRINSICS = {
             CYCLES,
             STEADY,
         ),
-        *(LDS_COPY, WAIT, WAIT_LOADS, DISPATCH, EXP2, LOG2, RECIPROCAL_ROOT, TRAP),
+        *(LDS_COPY, WAIT, SCHEDULING_BARRIER, WAIT_LOADS, DISPATCH, EXP2, LOG2, RECIPROCAL_ROOT, TRAP),
     )
 }
 _FAMILIES = (
@@ -163,32 +164,40 @@ _EXACT = (
 EXACT_MATH = frozenset(f"math.{name}" for name in (*_WHOLE, *_EXACT))
 """Functions of all types that LLVM has instructions or a short expansion for."""
 
-WHY_MISSING = {
+_NO_TMA = ("has no TMA", "copies by threads, as of `cute.copy` with a universal atom")
+_NO_CLUSTERS = ("has no clusters of blocks", "a launch without `cluster`")
+_NO_MBARRIERS = ("has no barriers in shared memory", "a barrier of the whole block")
+_NO_OVERLAP = ("has no launches that overlap", "a launch without `use_pdl`")
+_OTHER_MATRICES = ("has no matrix instruction of NVIDIA's shapes", "`MmaUniversalOp`, or a product of AMD's")
+_NO_MULTICAST = ("has no memory that stands for that of all GPUs", "target='nvptx:sm_90a'")
+_NO_MATRIX_COPIES = ("has no copies of whole matrices", "a copy with a universal atom")
+WHY_MISSING: Mapping[str, tuple[str, str]] = {
     "gpu.printf": ("prints by a service of AMD's device library", "target='cpu' to print"),
-    simt.BARRIER_ARRIVE: ("has one barrier for a block, at which all threads wait", "a barrier of the whole block"),
-    simt.AWAIT_PREVIOUS_GRID: ("has no launches that overlap", "a launch without `use_pdl`"),
-    simt.LAUNCH_DEPENDENTS: ("has no launches that overlap", "a launch without `use_pdl`"),
-    simt.SET_REGISTERS: ("fixes the registers of a kernel when it is launched", "a kernel without `setmaxregister`"),
     "llvm.inline_asm": ("has no PTX", "operations of `cute.arch`, which every target has"),
+    simt.BARRIER_ARRIVE: ("has one barrier for a block, at which all threads wait", "a barrier of the whole block"),
+    simt.AWAIT_PREVIOUS_GRID: _NO_OVERLAP,
+    simt.LAUNCH_DEPENDENTS: _NO_OVERLAP,
+    simt.SET_REGISTERS: ("fixes the registers of a kernel when it is launched", "a kernel without `setmaxregister`"),
+    simt.ASYNC_ARRIVE: _NO_MBARRIERS,
+    simt.ASYNC_FENCE: _NO_TMA,
+    simt.STORE_ASYNC: _NO_CLUSTERS,
+    simt.IS_MULTICAST: _NO_MULTICAST,
+    tile.LOAD_MATRIX: _NO_MATRIX_COPIES,
+    tile.STORE_MATRIX: _NO_MATRIX_COPIES,
+    tile.MMA: _OTHER_MATRICES,
+    tile.MMA_BLOCK_SCALE: _OTHER_MATRICES,
 }
 """Of operations without a row: why AMD has none, and what to write instead."""
-WHY_MISSING_OF: Mapping[str, tuple[str, str]] = {
-    "simt.mbarrier": ("has no barriers in shared memory", "a barrier of the whole block"),
-    "simt.async_arrive": ("has no barriers in shared memory", "`cp_async_wait_group` and a barrier of the block"),
-    "simt.bulk": ("has no TMA", "copies by threads, as of `cute.copy` with a universal atom"),
-    "simt.async_fence": ("has no TMA", "a kernel for one generation of GPUs less"),
-    "simt.cluster": ("has no clusters of blocks", "a launch without `cluster`"),
-    "simt.store_async": ("has no clusters of blocks", "a launch without `cluster`"),
-    "simt.multicast": ("has no memory that stands for that of all GPUs", "target='nvptx:sm_90a'"),
-    "simt.is_multicast": ("has no memory that stands for that of all GPUs", "target='nvptx:sm_90a'"),
-    "tile.tm": ("has no TMA and no tensor memory", "copies by threads, as of `cute.copy` with a universal atom"),
-    "tile.tensor": ("has no TMA", "copies by threads, as of `cute.copy` with a universal atom"),
-    "tile.umma": ("has no tensor memory", "`MmaUniversalOp`, or a product of AMD's"),
-    "tile.clc": ("gives blocks out by itself only", "a grid with a block for each tile"),
-    "tile.wgmma": ("has no products of four warps", "`MmaUniversalOp`, or a product of AMD's"),
-    "tile.mma": ("has no matrix instruction of NVIDIA's shapes", "`MmaUniversalOp`, or a product of AMD's"),
-    "tile.load_matrix": ("has no `ldmatrix`", "a copy with a universal atom"),
-    "tile.store_matrix": ("has no `stmatrix`", "a copy with a universal atom"),
+_FAMILIES_MISSING = {
+    "simt.mbarrier_": _NO_MBARRIERS,
+    "simt.bulk_": _NO_TMA,
+    "simt.cluster_": _NO_CLUSTERS,
+    "simt.multicast_": _NO_MULTICAST,
+    "tile.tm": ("has no TMA and no tensor memory", _NO_TMA[1]),
+    "tile.tensor": _NO_TMA,
+    "tile.um": ("has no tensor memory", _OTHER_MATRICES[1]),
+    "tile.clc_": ("gives blocks out by itself only", "a grid with a block for each tile"),
+    "tile.wg": ("has no products of four warps", _OTHER_MATRICES[1]),
 }
 """The same by how the name begins."""
 
@@ -198,6 +207,6 @@ def why_missing(operation: str) -> tuple[str, str]:
     if operation in WHY_MISSING:
         return WHY_MISSING[operation]
     return next(
-        (why for begin, why in WHY_MISSING_OF.items() if operation.startswith(begin)),
+        (why for begin, why in _FAMILIES_MISSING.items() if operation.startswith(begin)),
         ("has no such operation", "target='cpu'"),
     )

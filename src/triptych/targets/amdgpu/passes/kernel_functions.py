@@ -141,8 +141,8 @@ def use_private_memory(module: Module) -> None:
         for array in operations_named(function, *ARRAYS):
             builder = Builder(array.context)
             builder.stand_before(array)
-            kept = {name: array.attributes[name] for name in array.attributes}
-            made = builder.value("llvm.alloca", tuple(array.operands), pointer_to(PRIVATE_SPACE), kept)
+            given = {name: array.attributes[name] for name in array.attributes}
+            made = builder.value("llvm.alloca", tuple(array.operands), pointer_to(PRIVATE_SPACE), given)
             generic = builder.value("llvm.addrspacecast", (made,), array.results[0].type)
             array.results[0].replace_all_uses_with(generic)
             array.erase()

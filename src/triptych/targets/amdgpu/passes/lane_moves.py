@@ -1,4 +1,4 @@
-"""How the lanes of a wave read each other's registers: the cheapest instruction for each kind of exchange.
+"""Lane moves: how lanes of a wave read each other's registers, by the cheapest instruction for each exchange.
 
 Input: a shuffle whose distance and bounds are known, and a chip. Output: the instruction with its control, as data.
 DPP is part of an arithmetic instruction, or one move; a swizzle goes through LDS hardware without an address; anything

@@ -14,17 +14,12 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import is_float
-from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.kernel_operations import constant_of
 from triptych.targets.amdgpu.description import instructions as isa
 from triptych.targets.amdgpu.description.chips import Chip
 from triptych.targets.amdgpu.passes.lane_moves import cheapest
-from triptych.targets.amdgpu.passes.wave_code import WaveCode
+from triptych.targets.amdgpu.passes.wave_code import ACQUIRE_RELEASE, WAVE, WaveCode
 
-_ACQUIRE_RELEASE = 6
-"""LLVM's number of the ordering."""
-_WAVE = "wavefront"
-"""LLVM's scope of the threads of a wave."""
 _NANOSECONDS_OF_TICK = 10
 """The steady clock has 100 MHz."""
 _SLEEP_NANOSECONDS, _LONGEST_SLEEP = 32, 127
@@ -78,7 +73,7 @@ def _lane(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
 def _sync_warp(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
     """A wave goes in step, so it is enough that nothing is moved across, and that memory is in order."""
     del chip
-    order = {"ordering": op.builder.integer("i64", _ACQUIRE_RELEASE), "syncscope": op.builder.string(_WAVE)}
+    order = {"ordering": op.builder.integer("i64", ACQUIRE_RELEASE), "syncscope": op.builder.string(WAVE)}
     op.effect("llvm.fence", (), order)
     code.effect(isa.WAVE_BARRIER)
     op.effect("llvm.fence", (), order)
@@ -274,18 +269,25 @@ def _timer(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
     return [op.value("arith.muli", (ticks, code.number(_NANOSECONDS_OF_TICK, "i64")), "i64")]
 
 
+_BY_WORD: Mapping[str, _Rule] = {
+    "lane_id": _lane,
+    "sync_warp": _sync_warp,
+    "barrier": _barrier,
+    "elect": _elect,
+    "shuffle": _shuffle,
+    "vote": _vote,
+    "match": _match,
+    "reduce": _reduce,
+    "prefetch": _nothing,
+    "sleep": _sleep,
+    "clock": _clock,
+    "global_timer": _timer,
+}
+_OTHERS = frozenset({"gpu.barrier"})
+"""Upstream lowers it; that of `simt` becomes one."""
 RULES: Mapping[str, _Rule] = {
-    "gpu.lane_id": _lane,
-    simt.SYNC_WARP: _sync_warp,
-    simt.BARRIER: _barrier,
-    simt.ELECT: _elect,
-    simt.SHUFFLE: _shuffle,
-    simt.VOTE: _vote,
-    simt.MATCH: _match,
-    simt.REDUCE: _reduce,
-    simt.PREFETCH: _nothing,
-    simt.SLEEP: _sleep,
-    simt.CLOCK: _clock,
-    simt.GLOBAL_TIMER: _timer,
+    row.operation: _BY_WORD[word]
+    for row in isa.ROWS
+    if (word := row.operation.partition(".")[2]) in _BY_WORD and row.operation not in _OTHERS
 }
 """In this order; no rule makes what an earlier one replaces."""

@@ -1,4 +1,4 @@
-"""What waves do together, written with LLVM's intrinsics: lanes, ballots, moves between lanes, sums of a wave.
+"""Wave operations by LLVM's intrinsics: lanes, ballots, moves between lanes, sums of a wave.
 
 Input: values of a kernel, at the place of a builder. Output: values. Everything here works on 32 bits; floats are moved
 by their bits.
@@ -26,6 +26,10 @@ from triptych.targets.amdgpu.passes.lane_moves import (
 
 _SAME_PLACES = (0x76543210, 0xFEDCBA98 - (1 << 32))
 """Of `permlanex16`: lane i of a row reads lane i of the other."""
+ACQUIRE_RELEASE = 6
+"""LLVM's number of the ordering of a fence."""
+WAVE = "wavefront"
+"""LLVM's scope of the threads of a wave."""
 Combine = Callable[[Value, Value], Value]
 """Of two values of 32 bits, both integers."""
 

@@ -9,10 +9,17 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
+from triptych.ir.llvm.loader import LoadedObject, load_object
+from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.device_errors import DriverError, NoGpuError
-from triptych.targets.amdgpu.runtime.launcher import COOPERATIVE, LAUNCH, launcher
+
+LAUNCH, COOPERATIVE = "hipModuleLaunchKernel", "hipModuleLaunchCooperativeKernel"
+_NAME = "triptych_launch_hip"
+_NUMBERS = 7
+"""Dimensions of the grid and of a block, then bytes of LDS."""
+_STREAM, _ATTRIBUTE_COUNT = 32, 48
+"""Bytes from the beginning of a launch's description (`CUlaunchConfig`) to its stream and the number of attributes."""
 
 LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6")
 _INVALID_VALUE, _NO_DEVICE, _NO_BINARY, _INVALID_IMAGE = 1, 100, 209, 200
@@ -27,7 +34,7 @@ _ADVICE = {
 class Hip:
     """The library, initialised."""
 
-    def __init__(self, library: Any) -> None:  # a `ctypes` library, whose functions have no types
+    def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
         status = library.hipInit(0)
         if status == _NO_DEVICE:
@@ -82,10 +89,10 @@ class Hip:
             parts.append((question(status) or b"").decode(errors="replace"))
         return ": ".join(filter(None, parts)) or f"error {status}, which the runtime does not know"
 
-    def _call(self, function: str, *arguments: Any) -> None:
+    def _call(self, function: str, *arguments: object) -> None:
         self.check(function, getattr(self._library, function)(*arguments))
 
-    def _handle(self, function: str, *arguments: Any) -> int:
+    def _handle(self, function: str, *arguments: object) -> int:
         """What a function gives through its first parameter; 0 for nothing."""
         handle = ctypes.c_void_p()
         self._call(function, ctypes.byref(handle), *arguments)
@@ -102,3 +109,50 @@ def find_hip() -> Hip | None:
             continue
         return Hip(library)
     return None
+
+
+# The function that host code calls to launch: of the form of `cuLaunchKernelEx`, it calls HIP's with eleven arguments.
+#
+# It runs for every launch, with no Python in it, and stays for as long as the process.
+
+
+@cache
+def launcher(launch: int, cooperative: int) -> int:
+    """Machine code for two functions at these addresses."""
+    return _loaded(launch, cooperative).address
+
+
+@cache
+def _loaded(launch: int, cooperative: int) -> LoadedObject:
+    """Kept, for as long as compiled host code may call it."""
+    made = shared_pool().compile(Request(opt_level=1, vectorize=False, emit=("object",)), _text())
+    return load_object(made.object, _NAME, {LAUNCH: launch, COOPERATIVE: cooperative})
+
+
+def _text() -> str:
+    """LLVM IR. The one attribute that a launch for AMD may have is that it is cooperative; others were refused."""
+    numbers = ", ".join(["i32"] * _NUMBERS)
+    given = ", ".join([f"i32 %n{i}" for i in range(_NUMBERS)])
+    lines = [
+        f"declare i32 @{LAUNCH}(ptr, {numbers}, ptr, ptr, ptr)",
+        f"declare i32 @{COOPERATIVE}(ptr, {numbers}, ptr, ptr)",
+        f"define i32 @{_NAME}(ptr %config, ptr %kernel, ptr %arguments, ptr %extra) {{",
+    ]
+    for i in range(_NUMBERS):
+        lines += [f"  %p{i} = getelementptr i8, ptr %config, i64 {4 * i}", f"  %n{i} = load i32, ptr %p{i}"]
+    lines += [
+        f"  %stream_place = getelementptr i8, ptr %config, i64 {_STREAM}",
+        "  %stream = load ptr, ptr %stream_place",
+        f"  %count_place = getelementptr i8, ptr %config, i64 {_ATTRIBUTE_COUNT}",
+        "  %count = load i32, ptr %count_place",
+        "  %plain = icmp eq i32 %count, 0",
+        "  br i1 %plain, label %launch, label %together",
+        "launch:",
+        f"  %r0 = call i32 @{LAUNCH}(ptr %kernel, {given}, ptr %stream, ptr %arguments, ptr %extra)",
+        "  ret i32 %r0",
+        "together:",
+        f"  %r1 = call i32 @{COOPERATIVE}(ptr %kernel, {given}, ptr %stream, ptr %arguments)",
+        "  ret i32 %r1",
+        "}",
+    ]
+    return "\n".join(lines)

@@ -30,7 +30,7 @@ def load(compiled: Compiled) -> Loaded:
     """A function that launches. It takes one keyword beside the program's own arguments, `stream`."""
     program = cache(lambda: HipProgram(compiled, _runtime(compiled)))
 
-    def call(*args: Any, stream: object = None) -> Any:
+    def call(*args: object, stream: object = None) -> Any:
         try:
             return program().call(args, stream)
         except Exception as error:
@@ -92,11 +92,15 @@ class HipProgram:
         return self._loaded[device]
 
 
+def _is_tensor(value: object) -> bool:
+    return getattr(type(value), "__dlpack_device__", None) is not None
+
+
 def _device(parameters: Sequence[Leaf], args: Sequence[Any]) -> int | None:
     """The number of the GPU that the tensors are on. What else is wrong with tensors, compiled code finds out."""
     first: tuple[int, str] | None = None
     for leaf, value in zip(parameters, args, strict=True):
-        if leaf.memory is not None and hasattr(type(value), "__dlpack_device__"):
+        if leaf.memory is not None and _is_tensor(value):
             kind, number = value.__dlpack_device__()
             if kind == ROCM:
                 first = first or (int(number), leaf.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,8 +22,7 @@ from triptych.driver.compiling import CompiledFunction
 from triptych.objectstage.device_errors import DriverError, NoGpuError
 from triptych.targets.amdgpu.code_object.metadata import Argument, Kernel, kernels_of
 from triptych.targets.amdgpu.runtime import loader
-from triptych.targets.amdgpu.runtime.driver import Hip, find_hip
-from triptych.targets.amdgpu.runtime.launcher import launcher
+from triptych.targets.amdgpu.runtime.driver import Hip, find_hip, launcher
 
 _DTYPES = {"Uint8": np.uint8, "Int32": np.int32, "Float32": np.float32}
 _SIZES = {"ptr": 8, "i64": 8, "double": 8, "i32": 4, "float": 4, "i16": 2, "half": 2, "bfloat": 2, "i8": 1, "i1": 1}
@@ -36,7 +35,7 @@ def hip(monkeypatch: pytest.MonkeyPatch) -> Iterator[CheckingHip]:
 
 def _installed(chip: str, monkeypatch: pytest.MonkeyPatch, devices: int = 1) -> Iterator[CheckingHip]:
     library = CheckingHip(chip, devices)
-    monkeypatch.setattr(loader, "find_hip", lambda: Hip(library))
+    monkeypatch.setattr(loader, "find_hip", lambda: Hip(cast(Any, library)))
     yield library
     launcher.cache_clear()
 
@@ -138,7 +137,7 @@ def test_a_machine_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_runtime_without_a_gpu() -> None:
     with pytest.raises(NoGpuError, match="finds no GPU"):
-        Hip(CheckingHip("gfx942", devices=0))
+        Hip(cast(Any, CheckingHip("gfx942", devices=0)))
 
 
 def test_code_for_another_chip(hip: CheckingHip) -> None:
