@@ -107,6 +107,28 @@ def test_roles_that_split_a_wave() -> None:
     compiled(parted_barriers, "gfx1100")
 
 
+def roles_of_votes(x: Any, y: Any, t: Any) -> None:
+    if arch.vote_any_sync(x[t] > 0):
+        arch.barrier()
+    else:
+        arch.barrier()
+
+
+def pairs_of_warps(x: Any, y: Any, t: Any) -> None:
+    if t // 64 == 0:
+        arch.barrier()
+    else:
+        arch.barrier()
+
+
+def test_roles_of_warps_that_share_a_wave() -> None:
+    """What one warp has found out together, the other of the wave may have found out otherwise."""
+    compiled(roles_of_votes, "gfx942")
+    compiled(pairs_of_warps, "gfx942:32")
+    for body in (roles_of_votes, whole_roles, parted_barriers):
+        assert "64 threads each" in refused(body, "gfx942:32")
+
+
 def spin(x: Any, y: Any, t: Any) -> None:
     if t % 2 == 0:
         while arch.load(x.iterator, tt.Int32, sem="acquire", scope="gpu") == 0:

@@ -10,7 +10,9 @@ from triptych.targets.amdgpu.passes.lower_simt import lowering
 
 
 def becomes(body: str, arguments: str, expected: str, chip: str = "gfx942") -> None:
-    checked(kernel(body, arguments), lowering(CHIPS[chip]), expected)
+    lanes = CHIPS[chip].lanes
+    device = f"gpu.module @kernels attributes {{triptych.device = {{lanes = {lanes} : i64, threads = 1024 : i64}}}}"
+    checked(kernel(body, arguments).replace("gpu.module @kernels", device), lowering(CHIPS[chip]), expected)
 
 
 @pytest.mark.parametrize(("chip", "bits"), [("gfx942", 64), ("gfx1100", 32)])
@@ -59,7 +61,7 @@ def test_a_shuffle_of_a_known_distance_is_part_of_arithmetic() -> None:
 
 
 def test_members_of_a_sum_that_differ_take_turns() -> None:
-    """The sum stands where the loop decides, and is read from the first lane, so that LLVM leaves it there."""
+    """The sum stands where the loop decides, and each lane reads it from itself, so that LLVM leaves it there."""
     becomes(
         '%r = "simt.reduce"(%x, %m) {kind = "add"} : (i32, i64) -> i32',
         "%x: i32, %m: i64",
@@ -70,7 +72,7 @@ def test_members_of_a_sum_that_differ_take_turns() -> None:
         # CHECK: arith.select {{%.*?}}, %arg0
         # CHECK: "llvm.amdgcn.set.inactive.i32"({{%.*?}}
         # CHECK: llvm.call_intrinsic "llvm.amdgcn.strict.wwm.i32"
-        # CHECK: llvm.call_intrinsic "llvm.amdgcn.readfirstlane.i32"({{%.*?}})
+        # CHECK: "llvm.amdgcn.update.dpp.i32"
         # CHECK: scf.condition({{%.*?}}) {{%.*?}}
         """,
     )
@@ -84,5 +86,21 @@ def test_a_wave_waits_for_its_memory() -> None:
         # CHECK: llvm.fence syncscope("wavefront") acq_rel
         # CHECK-NEXT: llvm.call_intrinsic "llvm.amdgcn.wave.barrier"()
         # CHECK-NEXT: llvm.fence syncscope("wavefront") acq_rel
+        """,
+    )
+
+
+def test_two_warps_of_a_wave_have_their_own_masks() -> None:
+    """Kernels without a word about the device have warps of 32."""
+    body = '%m = arith.constant -1 : i32\n%r = "simt.vote"(%m, %c) {kind = "ballot"} : (i32, i1) -> i32'
+    checked(
+        kernel(body, "%c: i1"),
+        lowering(CHIPS["gfx942"]),
+        """
+        # CHECK: llvm.call_intrinsic "llvm.amdgcn.ballot.i64"(%arg0)
+        # CHECK: arith.trunci {{%.*?}} : i64 to i32
+        # CHECK: arith.shrui
+        # CHECK: arith.cmpi uge
+        # CHECK: arith.select {{%.*?}}, {{%.*?}}, {{%.*?}} : i32
         """,
     )

@@ -1,4 +1,8 @@
-"""The AMD target: compiles kernels to code objects for one chip, as in `amdgpu:gfx942`. None has run on a card."""
+"""The AMD target: compiles kernels to code objects for one chip, as in `amdgpu:gfx942`. None has run on a card.
+
+The warps of a program are the waves of the chip, which on gfx9 have 64 lanes. Programs that count on 32 take
+`amdgpu:gfx942:32`: there two warps share a wave.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +24,14 @@ def _part(name: str) -> ModuleType:
     return import_late(f"triptych.targets.amdgpu.{name}")
 
 
+_HALVED = ":32"
+"""Behind the name of a chip with waves of 64: its warps are halves of waves."""
+
+
 @cache
 def _for(name: str) -> Target:
-    chip = CHIPS[name]
+    chip = CHIPS[name.removesuffix(_HALVED)]
+    lanes = 32 if name.endswith(_HALVED) else chip.lanes
     return Target(
         name=f"amdgpu:{name}",
         pipeline=lambda: _part("pipeline").pipeline(chip),
@@ -37,8 +46,9 @@ def _for(name: str) -> Target:
             lowered, frozen, options, chip
         ),
         devices=(ROCM,),
-        device_model=DeviceModel(lanes=chip.lanes, shared_bytes=chip.shared),
+        device_model=DeviceModel(lanes=lanes, shared_bytes=chip.shared),
     )
 
 
-TARGET = TargetFamily("amdgpu", tuple(CHIPS), _for)
+_NAMES = (*CHIPS, *(f"{name}{_HALVED}" for name, chip in CHIPS.items() if chip.lanes > 32))
+TARGET = TargetFamily("amdgpu", _NAMES, _for)

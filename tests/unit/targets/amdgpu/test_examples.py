@@ -25,6 +25,15 @@ def test_it_compiles_without_spills(name: str, chip: str) -> None:
     assert all(not each.is_hidden for kernel in kernels_of(made.artifact).values() for each in kernel.arguments)
 
 
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
+@pytest.mark.parametrize("name", ["softmax", "warp reduction", "rms norm", "layer norm"])
+def test_two_warps_of_32_share_a_wave(name: str, chip: str) -> None:
+    made = compiled(name, f"amdgpu:{chip}:32")
+    assert all((used.spills, used.scratch) == (0, 0) for used in made.resources.values())
+    assert all(kernel.lanes == 64 for kernel in kernels_of(made.artifact).values())
+    assert "v_readlane" not in made.asm, "the two halves of a wave have numbers of their own"
+
+
 def _function() -> CompiledFunction:
     return compiled("relu", "amdgpu:gfx942")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from triptych.ir.handles import Module, Operation
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import kernels
@@ -17,12 +17,15 @@ from triptych.ir.types import element_type, is_float, type_text
 from triptych.kernel_ir.analysis.spin_loops import spins
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
 from triptych.kernel_ir.dialects import simt
+from triptych.kernel_ir.dialects.kernel_attributes import device_of
 from triptych.kernel_ir.dialects.kernel_operations import (
     body,
     constant_of,
+    defining_op,
     has_body,
     is_described,
     known_block,
+    traits,
     walk,
 )
 from triptych.kernel_ir.dialects.tile import MMA
@@ -143,8 +146,10 @@ def _check_roles(chip: Chip, kernel: Operation) -> None:
     arrays = frozenset(op.results[0] for op in walk(kernel) if op.name == "llvm.alloca")
     shape = Shape(chip.lanes, known_block(kernel), lockstep=True, lanes=chip.lanes)
     analysis = UniformityAnalysis(kernel, shape, by_element=arrays)
+    halved = device_of(kernel).lanes < chip.lanes
     for branch in branches:
-        if not analysis.at(branch.operands[0]).uniform:
+        condition = branch.operands[0]
+        if not analysis.at(condition).uniform or (halved and _asks_a_warp(condition)):
             raise ArchitectureError(
                 f"the lanes of a wave of {chip.name} cannot wait for each other, and this branch parts them",
                 span=place_of(branch),
@@ -152,6 +157,19 @@ def _check_roles(chip: Chip, kernel: Operation) -> None:
                 expected=f"roles of whole waves, {chip.lanes} threads each",
                 instead="`cute.arch.warp_idx()`, which counts waves",
             )
+
+
+def _asks_a_warp(condition: Value) -> bool:
+    """Whether it depends on what the lanes of a warp have found out together, or may: the wave has another warp, which
+    may have found out otherwise."""
+    seen, pending = {condition}, [condition]
+    while pending:
+        maker = defining_op(pending.pop())
+        if maker is None or traits(maker).collective or traits(maker).encloses:
+            return True
+        pending += [operand for operand in maker.operands if operand not in seen]
+        seen.update(maker.operands)
+    return False
 
 
 def _is_waiting(branch: Operation) -> bool:

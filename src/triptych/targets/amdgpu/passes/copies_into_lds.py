@@ -19,6 +19,7 @@ from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
 from triptych.ir.types import SHARED_SPACE, memory_space
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
+from triptych.kernel_ir.dialects.kernel_attributes import device_of
 from triptych.kernel_ir.dialects.kernel_operations import (
     body,
     constant_of,
@@ -65,6 +66,8 @@ def _convert(kernel: Operation, chip: Chip, sizes: frozenset[int]) -> bool:
     found = [copy for copy in operations_named(kernel, ASYNC_COPY) if copy.attributes["size"].value in sizes]
     if not found or not all(map(is_described, walk(kernel))):
         return False
+    if device_of(kernel).lanes < chip.lanes:
+        return False  # the numbers of lanes, by which programs find places, are those of warps
     arrays = frozenset(op.results[0] for op in operations_named(kernel, "llvm.alloca"))
     shape = Shape(chip.lanes, known_block(kernel), lockstep=True, lanes=chip.lanes)
     analysis = UniformityAnalysis(kernel, shape, by_element=arrays)
@@ -126,7 +129,7 @@ def _replace(copy: Operation, chip: Chip) -> None:
 
 def _issue(builder: Builder, chip: Chip, target: Value, source: Value, size: int) -> None:
     """The instruction counts lanes itself, so it is given where lane 0 would write."""
-    code = WaveCode(builder, chip)
+    code = WaveCode(builder, chip, chip.lanes)
     code.effect(isa.SCHEDULING_BARRIER, (code.number(_COPY_MASK),))
     behind = builder.value("arith.muli", (code.lane(), code.number(-size)), "i32")
     facts = {
@@ -142,7 +145,7 @@ def _issue(builder: Builder, chip: Chip, target: Value, source: Value, size: int
 def _mark(operation: Operation, chip: Chip, mask: int) -> None:
     builder = Builder(operation.context)
     builder.stand_before(operation)
-    code = WaveCode(builder, chip)
+    code = WaveCode(builder, chip, chip.lanes)
     code.effect(isa.SCHEDULING_BARRIER, (code.number(mask),))
     operation.erase()
 
@@ -151,7 +154,7 @@ def _wait(operation: Operation, chip: Chip, least: int) -> None:
     groups = min(operation.attributes["groups"].value, MOST_GROUPS)
     builder = Builder(operation.context)
     builder.stand_before(operation)
-    code = WaveCode(builder, chip)
+    code = WaveCode(builder, chip, chip.lanes)
     code.effect(isa.WAIT, (code.number(counter_word(min(least * groups, _MOST_COUNTED))),))
     _mark(operation, chip, wait_mask(groups))
 
@@ -163,7 +166,7 @@ def _synchronize(barrier: Operation, chip: Chip) -> None:
     """
     builder = Builder(barrier.context)
     builder.stand_before(barrier)
-    code = WaveCode(builder, chip)
+    code = WaveCode(builder, chip, chip.lanes)
     order = {"ordering": builder.integer("i64", ACQUIRE_RELEASE), "syncscope": builder.string(WAVE)}
     builder.operation("llvm.fence", (), attributes=order)
     code.effect(isa.WAIT, (code.number(_LDS_DONE),))

@@ -53,12 +53,12 @@ Move = Dpp | Swizzle | RowsExchanged | ReadLane
 """For any value."""
 
 
-def cheapest(kind: str, offset: int, clamp: int, chip: Chip) -> Move | None:
-    """The instruction for a shuffle; None for a `bpermute`, which does all of them."""
-    everything = chip.lanes - 1
+def cheapest(kind: str, offset: int, clamp: int, chip: Chip, lanes: int) -> Move | None:
+    """The instruction for a shuffle in a warp of so many lanes; None for a `bpermute`, which does all of them."""
+    everything = lanes - 1
     segments, bound = clamp >> 8 & everything, clamp & everything
     offset &= everything
-    group = _group(segments, chip.lanes)
+    group = _group(segments, lanes)
     if group is None:
         return None
     if kind == "bfly" and bound == everything and offset < group:
@@ -107,11 +107,12 @@ def _broadcast(lane: int, group: int, chip: Chip) -> Move | None:
     return None
 
 
-def ladder(chip: Chip) -> tuple[Move | HalvesExchanged, ...]:
-    """The exchanges by which every lane of a wave gets the sum of all, or of its half where nothing exchanges those.
+def ladder(chip: Chip, lanes: int) -> tuple[Move | HalvesExchanged, ...]:
+    """The exchanges by which each lane of a warp gets the sum of all, or of half a wave where nothing exchanges halves.
 
     Behind the first two all four lanes of a quad have the same, so a mirrored half exchanges quads; and so on.
     """
     pairs = (exchange(1, chip), exchange(2, chip), Dpp(ROW_HALF_MIRROR), Dpp(ROW_MIRROR), exchange(16, chip))
     moves = tuple(move for move in pairs if move is not None)
-    return (*moves, HalvesExchanged()) if Feature.PERMLANE_SWAP in chip.features else moves
+    swaps = Feature.PERMLANE_SWAP in chip.features and lanes > _HALF
+    return (*moves, HalvesExchanged()) if swaps else moves

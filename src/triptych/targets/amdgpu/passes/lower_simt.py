@@ -1,8 +1,8 @@
 """Pass `lower-simt`: what threads do together becomes intrinsics of AMD's waves.
 
-Input: kernels of any machine with warps as wide as the chip's waves, checked by `check-chip`. Output: the same kernels
-without operations of `simt`. Lanes that do not come to an operation are not asked: ballots have no bits of them, and
-votes that ask whether all agree look for one that does not.
+Input: kernels whose warps are the chip's waves, or the halves of waves of 64, checked by `check-chip`. Output: the same
+kernels without operations of `simt`. Lanes that do not come to an operation are not asked: ballots have no bits of
+them, and votes that ask whether all agree look for one that does not.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import is_float
+from triptych.kernel_ir.dialects.kernel_attributes import device_of
 from triptych.kernel_ir.dialects.kernel_operations import constant_of
 from triptych.targets.amdgpu.description import instructions as isa
 from triptych.targets.amdgpu.description.chips import Chip
@@ -46,33 +47,32 @@ def lowering(chip: Chip) -> Callable[[Module], None]:
 
     def lower_simt(module: Module) -> None:
         for kernel in kernels(module):
+            lanes = device_of(kernel).lanes
             for name, rule in RULES.items():
-                replace_each(operations_named(kernel, name), partial(_applied, rule, chip))
+                replace_each(operations_named(kernel, name), partial(_applied, rule, chip, lanes))
 
     return lower_simt
 
 
-def _applied(rule: _Rule, chip: Chip, op: Replacement) -> list[Value]:
-    return rule(op, WaveCode(op.builder, chip), chip)
+def _applied(rule: _Rule, chip: Chip, lanes: int, op: Replacement) -> list[Value]:
+    return rule(op, WaveCode(op.builder, chip, lanes))
 
 
-_Rule = Callable[[Replacement, WaveCode, Chip], list[Value]]
+_Rule = Callable[[Replacement, WaveCode], list[Value]]
 
 
-def _nothing(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+def _nothing(op: Replacement, code: WaveCode) -> list[Value]:
     """A prefetch changes no result."""
-    del op, code, chip
+    del op, code
     return []
 
 
-def _lane(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
-    del chip
+def _lane(op: Replacement, code: WaveCode) -> list[Value]:
     return [op.value("arith.index_castui", (code.lane(),), op.operation.results[0].type)]
 
 
-def _sync_warp(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+def _sync_warp(op: Replacement, code: WaveCode) -> list[Value]:
     """A wave goes in step, so it is enough that nothing is moved across, and that memory is in order."""
-    del chip
     order = {"ordering": op.builder.integer("i64", ACQUIRE_RELEASE), "syncscope": op.builder.string(WAVE)}
     op.effect("llvm.fence", (), order)
     code.effect(isa.WAVE_BARRIER)
@@ -80,34 +80,34 @@ def _sync_warp(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
     return []
 
 
-def _barrier(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+def _barrier(op: Replacement, code: WaveCode) -> list[Value]:
     """`check-chip` has seen that it is one of the whole block."""
-    del code, chip
+    del code
     op.effect("gpu.barrier", ())
     return []
 
 
-def _elect(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
-    del op, chip
+def _elect(op: Replacement, code: WaveCode) -> list[Value]:
+    del op
     return [code.first_active()]
 
 
-def _shuffle(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+def _shuffle(op: Replacement, code: WaveCode) -> list[Value]:
     _, value, offset, clamp = op.operands
     kind = op.operation.attributes["kind"].value
     distance, bounds = constant_of(offset), constant_of(clamp)
     if distance is not None and bounds is not None:
-        move = cheapest(kind, distance, bounds, chip)
+        move = cheapest(kind, distance, bounds, code.chip, code.lanes)
         if move is not None:
             return [code.moved(value, move)]
-    source = _source(op, code, kind, offset, clamp, chip)
+    source = _source(op, code, kind, offset, clamp)
     return [code.of_lane(value, source)]
 
 
-def _source(op: Replacement, code: WaveCode, kind: str, offset: Value, clamp: Value, chip: Chip) -> Value:
+def _source(op: Replacement, code: WaveCode, kind: str, offset: Value, clamp: Value) -> Value:
     """The lane that is read; the own one where that would be beyond the bounds."""
     build = op.builder
-    everything = code.number(chip.lanes - 1)
+    everything = code.number(code.lanes - 1)
     lane = code.lane()
     segments = build.value(
         "arith.andi", (build.value("arith.shrui", (clamp, code.number(8)), "i32"), everything), "i32"
@@ -122,15 +122,15 @@ def _source(op: Replacement, code: WaveCode, kind: str, offset: Value, clamp: Va
     else:
         name = {"up": "arith.subi", "down": "arith.addi", "bfly": "arith.xori"}[kind]
         found = build.value(name, (lane, distance), "i32")
-    if _stays_inside(kind, constant_of(offset), constant_of(clamp), chip):
+    if _stays_inside(kind, constant_of(offset), constant_of(clamp), code.lanes):
         return found
     is_there = build.compare("sge" if kind == "up" else "sle", found, most)
     return build.select(is_there, found, lane, "i32")
 
 
-def _stays_inside(kind: str, distance: int | None, bounds: int | None, chip: Chip) -> bool:
+def _stays_inside(kind: str, distance: int | None, bounds: int | None, lanes: int) -> bool:
     """Whether no lane can be beyond the bounds."""
-    everything = chip.lanes - 1
+    everything = lanes - 1
     if bounds is None or bounds & everything != everything:
         return False
     segments = bounds >> 8 & everything
@@ -138,17 +138,17 @@ def _stays_inside(kind: str, distance: int | None, bounds: int | None, chip: Chi
     return kind == "idx" or (kind == "bfly" and not crosses)
 
 
-def _members(op: Replacement, code: WaveCode, chip: Chip, operand: Value) -> Value | None:
+def _members(op: Replacement, code: WaveCode, operand: Value) -> Value | None:
     """The mask of the lanes that are asked; None for all."""
-    if constant_of(operand) in (-1, (1 << chip.lanes) - 1):
+    if constant_of(operand) in (-1, (1 << code.lanes) - 1):
         return None
     return op.builder.resized(operand, code.mask_type)
 
 
-def _vote(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+def _vote(op: Replacement, code: WaveCode) -> list[Value]:
     members, condition = op.operands
     kind, build = op.operation.attributes["kind"].value, op.builder
-    asked = _members(op, code, chip, members)
+    asked = _members(op, code, members)
 
     def lanes_with(value: Value) -> Value:
         found = code.ballot(value)
@@ -168,7 +168,7 @@ def _vote(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
     return [build.value("arith.ori", (agreed, no_lane_with(condition)), "i1")]
 
 
-def _match(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+def _match(op: Replacement, code: WaveCode) -> list[Value]:
     """In each turn, those leave that have what the first of the others has."""
     members, value = op.operands
     build = op.builder
@@ -182,16 +182,16 @@ def _match(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
     before = build.enter(build.append_block(loop, 1, [code.mask_type]))
     build.operation("scf.yield")
     build.leave(before)
-    asked = _members(op, code, chip, members)
+    asked = _members(op, code, members)
     result = loop.results[0]
     if asked is not None:
         result = build.value("arith.andi", (result, asked), code.mask_type)
     return [build.resized(result, op.operation.results[0].type)]
 
 
-def _reduce(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
+def _reduce(op: Replacement, code: WaveCode) -> list[Value]:
     value, members = op.operands
-    asked = _members(op, code, chip, members)
+    asked = _members(op, code, members)
     if asked is None or constant_of(members) is not None:
         return [_reduced(op, code, value)]
     return [_reduced_by_groups(op, code, value, asked)]
@@ -201,14 +201,14 @@ def _reduced_by_groups(op: Replacement, code: WaveCode, value: Value, asked: Val
     """Lanes that name the same members leave in one turn, with the result of that turn.
 
     All lanes that are left compute it, the others with a value that changes nothing. A branch around it would be no
-    help: LLVM moves what only leaving lanes need behind the loop, where all come together. So the result is also read
-    from the first lane, which LLVM leaves where it is.
+    help: LLVM moves what only leaving lanes need behind the loop, where all come together. So each lane reads the
+    result from itself, by an instruction that LLVM leaves where it is.
     """
     build = op.builder
     loop = build.operation("scf.while", (), [value.type], regions=2)
     before = build.enter(build.append_block(loop, 0))
     turn = build.compare("eq", asked, code.first_of(asked))
-    found = code.first_of(_reduced(op, code, value, turn))
+    found = code.stays_here(_reduced(op, code, value, turn))
     others = build.value("arith.xori", (turn, code.truth(holds=True)), "i1")
     build.operation("scf.condition", (others, found))
     build.enter(build.append_block(loop, 1, [value.type]))
@@ -250,21 +250,18 @@ def _says(operation: Operation, attribute: str) -> bool:
     return attribute in operation.attributes and str(operation.attributes[attribute]) != "false"
 
 
-def _sleep(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
-    del chip
+def _sleep(op: Replacement, code: WaveCode) -> list[Value]:
     asked = constant_of(op.operands[0])
     units = 1 if asked is None else min(max(asked // _SLEEP_NANOSECONDS, 1), _LONGEST_SLEEP)
     code.effect(isa.SLEEP, (code.number(units),))
     return []
 
 
-def _clock(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
-    del chip
+def _clock(op: Replacement, code: WaveCode) -> list[Value]:
     return [op.builder.resized(code.call(isa.CYCLES, (), "i64"), op.operation.results[0].type)]
 
 
-def _timer(op: Replacement, code: WaveCode, chip: Chip) -> list[Value]:
-    del chip
+def _timer(op: Replacement, code: WaveCode) -> list[Value]:
     ticks = code.call(isa.STEADY, (), "i64")
     return [op.value("arith.muli", (ticks, code.number(_NANOSECONDS_OF_TICK, "i64")), "i64")]
 

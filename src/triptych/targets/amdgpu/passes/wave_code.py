@@ -16,6 +16,7 @@ from triptych.targets.amdgpu.description.chips import Chip
 from triptych.targets.amdgpu.passes.lane_moves import (
     WAVE_DOWN,
     WAVE_UP,
+    Dpp,
     HalvesExchanged,
     Move,
     ReadLane,
@@ -26,6 +27,9 @@ from triptych.targets.amdgpu.passes.lane_moves import (
 
 _SAME_PLACES = (0x76543210, 0xFEDCBA98 - (1 << 32))
 """Of `permlanex16`: lane i of a row reads lane i of the other."""
+_OWN = 0xE4
+"""The control of DPP by which the four lanes of a quad read themselves."""
+_HALF = 32
 ACQUIRE_RELEASE = 6
 """LLVM's number of the ordering of a fence."""
 WAVE = "wavefront"
@@ -37,10 +41,13 @@ Combine = Callable[[Value, Value], Value]
 class WaveCode:
     """Builds at the place of a builder, for one chip."""
 
-    def __init__(self, builder: Builder, chip: Chip) -> None:
+    def __init__(self, builder: Builder, chip: Chip, lanes: int) -> None:
+        """`lanes`: of a warp, which is a wave or half of one."""
         self.builder = builder
-        self._chip = chip
-        self.mask_type = f"i{chip.lanes}"
+        self.chip = chip
+        self.lanes = lanes
+        self.mask_type = f"i{lanes}"
+        self._is_half = lanes < chip.lanes
 
     def call(self, intrinsic: isa.Intrinsic, operands: Sequence[Value], kind: TypeOrText) -> Value:
         return self.builder.intrinsic(intrinsic.name, operands, [kind]).result
@@ -56,32 +63,62 @@ class WaveCode:
 
     # lanes ------------------------------------------------------------------------------------------------------
     def lane(self) -> Value:
-        """The number of the lane."""
-        return self.lanes_below(self.number(-1), self.number(-1))
-
-    def lanes_below(self, low: Value, high: Value) -> Value:
-        """How many bits of a mask, given in halves, belong to lanes before this one."""
-        count = self.call(isa.COUNT_LOW, (low, self.number(0)), "i32")
-        return self.call(isa.COUNT_HIGH, (high, count), "i32") if self._chip.lanes > 32 else count
+        """The number of the lane in its warp."""
+        own = self._lane_of_wave()
+        return self._and(own, self.lanes - 1) if self._is_half else own
 
     def first_active(self) -> Value:
-        """Whether this is the first of the lanes that come here."""
-        active = self.ballot(self.truth(holds=True))
-        low = self.builder.resized(active, "i32")
-        high = low
-        if self._chip.lanes > 32:
-            above = self.builder.value("arith.shrui", (active, self.number(32, "i64")), "i64")
-            high = self.builder.resized(above, "i32")
-        return self.builder.compare("eq", self.lanes_below(low, high), self.number(0))
+        """Whether this is the first of the lanes of the warp that come here."""
+        low, high = self._halves(self._ballot(self.truth(holds=True)))
+        before = self._lanes_below(low, high)
+        if self._is_half:
+            in_low = self.call(isa.COUNT_LOW, (low, self.number(0)), "i32")
+            in_high = self.call(isa.COUNT_HIGH, (high, self.number(0)), "i32")
+            before = self.builder.select(self._is_upper(), in_high, in_low, "i32")
+        return self.builder.compare("eq", before, self.number(0))
 
     def ballot(self, condition: Value) -> Value:
-        """A bit for each lane that comes here and has the condition."""
-        intrinsic = isa.BALLOT_64 if self._chip.lanes > 32 else isa.BALLOT_32
-        return self.call(intrinsic, (condition,), self.mask_type)
+        """A bit for each lane of the warp that comes here and has the condition."""
+        found = self._ballot(condition)
+        if not self._is_half:
+            return found
+        low, high = self._halves(found)
+        return self.builder.select(self._is_upper(), high, low, "i32")
+
+    def _ballot(self, condition: Value) -> Value:
+        if self.chip.lanes > _HALF:
+            return self.call(isa.BALLOT_64, (condition,), "i64")
+        return self.call(isa.BALLOT_32, (condition,), "i32")
+
+    def _halves(self, mask: Value) -> tuple[Value, Value]:
+        """Of a mask of lanes of the wave; the same twice where there is one."""
+        low = self.builder.resized(mask, "i32")
+        if self.chip.lanes == _HALF:
+            return low, low
+        above = self.builder.value("arith.shrui", (mask, self.number(_HALF, "i64")), "i64")
+        return low, self.builder.resized(above, "i32")
+
+    def _lane_of_wave(self) -> Value:
+        return self._lanes_below(self.number(-1), self.number(-1))
+
+    def _lanes_below(self, low: Value, high: Value) -> Value:
+        """How many bits of a mask, given in halves, belong to lanes of the wave before this one."""
+        count = self.call(isa.COUNT_LOW, (low, self.number(0)), "i32")
+        return self.call(isa.COUNT_HIGH, (high, count), "i32") if self.chip.lanes > _HALF else count
+
+    def _is_upper(self) -> Value:
+        """Whether the lane is in the upper half of its wave."""
+        return self.builder.compare("uge", self._lane_of_wave(), self.number(_HALF))
+
+    def _and(self, value: Value, bits: int) -> Value:
+        return self.builder.value("arith.andi", (value, self.number(bits)), "i32")
 
     # moves ------------------------------------------------------------------------------------------------------
     def of_lane(self, value: Value, lane: Value) -> Value:
-        """What any lane has, each reading one of its own choice."""
+        """What any lane of the warp has, each reading one of its own choice."""
+        if self._is_half:
+            half = self._and(self._lane_of_wave(), _HALF)
+            lane = self.builder.value("arith.ori", (half, lane), "i32")
         address = self.builder.value("arith.shli", (lane, self.number(2)), "i32")
         return self._by_bits(value, lambda bits: self.call(isa.BPERMUTE, (address, bits), "i32"))
 
@@ -89,8 +126,12 @@ class WaveCode:
         return self._by_bits(value, lambda bits: self._moved(bits, move))
 
     def first_of(self, value: Value) -> Value:
-        """What the first of the lanes that come here has."""
+        """What the first of the lanes of the wave that come here has."""
         return self._by_bits(value, lambda bits: self.call(isa.READ_FIRST_LANE, (bits,), "i32"))
+
+    def stays_here(self, value: Value) -> Value:
+        """The same value, which LLVM computes where this is, and not where it is used."""
+        return self.moved(value, Dpp(_OWN))
 
     def _moved(self, bits: Value, move: Move) -> Value:
         if isinstance(move, Swizzle):
@@ -126,14 +167,14 @@ class WaveCode:
         The others take part with a value that changes nothing: while whole waves run, all lanes do.
         """
         total = self.call(isa.SET_INACTIVE, (bits, identity), "i32")
-        moves = ladder(self._chip)
+        moves = ladder(self.chip, self.lanes)
         for move in moves:
             if isinstance(move, HalvesExchanged):
                 total = combine(*self._both_halves(total))
             else:
                 total = combine(total, self._moved(total, move))
-        if self._chip.lanes > 32 and not isinstance(moves[-1], HalvesExchanged):
-            total = combine(*(self._moved(total, ReadLane(lane)) for lane in (0, 32)))
+        if self.lanes > _HALF and not isinstance(moves[-1], HalvesExchanged):
+            total = combine(*(self._moved(total, ReadLane(lane)) for lane in (0, _HALF)))
         return self.call(isa.WHOLE_WAVE, (total,), "i32")
 
     def _both_halves(self, value: Value) -> tuple[Value, Value]:

@@ -80,7 +80,7 @@ def bounds(lanes: int) -> list[int]:
 def test_the_instruction_reads_what_the_shuffle_reads(chip: Chip) -> None:
     chosen = 0
     for kind, offset, clamp in itertools.product(KINDS, range(chip.lanes + 3), bounds(chip.lanes)):
-        move = cheapest(kind, offset, clamp, chip)
+        move = cheapest(kind, offset, clamp, chip, chip.lanes)
         if move is not None:
             chosen += 1
             wanted = [read_by_shuffle(kind, lane, offset, clamp, chip.lanes) for lane in range(chip.lanes)]
@@ -92,7 +92,7 @@ def test_the_instruction_reads_what_the_shuffle_reads(chip: Chip) -> None:
 def test_chips_have_the_controls(chip: Chip) -> None:
     """Of rows exchanged by a mask only RDNA knows, of waves moved by one lane only gfx9."""
     for kind, offset, clamp in itertools.product(KINDS, range(chip.lanes), bounds(chip.lanes)):
-        move = cheapest(kind, offset, clamp, chip)
+        move = cheapest(kind, offset, clamp, chip, chip.lanes)
         if isinstance(move, Dpp):
             assert (move.control >> 4 == 0x16) <= (Feature.ROW_XMASK in chip.features)
             assert (move.control >> 4 == 0x13) <= (Feature.MFMA in chip.features)
@@ -103,11 +103,21 @@ def test_chips_have_the_controls(chip: Chip) -> None:
 def test_the_ladder_sums_a_wave_or_its_halves(chip: Chip) -> None:
     numbers = [3**lane for lane in range(chip.lanes)]
     sums = list(numbers)
-    for move in ladder(chip):
+    for move in ladder(chip, chip.lanes):
         sums = [sums[lane] + sums[read_by(move, lane, chip.lanes)] for lane in range(chip.lanes)]
     halves = 1 if chip.lanes == 32 or Feature.PERMLANE_SWAP in chip.features else 2
     width = chip.lanes // halves
     assert sums == [sum(numbers[lane // width * width :][:width]) for lane in range(chip.lanes)]
+
+
+@pytest.mark.parametrize("chip", [chip for chip in CHIPS.values() if chip.lanes == 64], ids=lambda chip: chip.name)
+def test_two_warps_of_a_wave_read_their_own_lanes(chip: Chip) -> None:
+    for kind, offset, clamp in itertools.product(KINDS, range(35), bounds(32)):
+        move = cheapest(kind, offset, clamp, chip, 32)
+        if move is not None:
+            wanted = [lane & 32 | read_by_shuffle(kind, lane & 31, offset, clamp, 32) for lane in range(64)]
+            assert [read_by(move, lane, 64) for lane in range(64)] == wanted, (kind, offset, clamp)
+    assert not any(isinstance(move, HalvesExchanged) for move in ladder(chip, 32))
 
 
 def test_what_is_exchanged_alone() -> None:
