@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from benchmarks.amd_matrix_shim import is_matrix, matrix_function
+
 _OURS = "shim."
 _KERNEL = re.compile(r"^define amdgpu_kernel void @(\S+?)\((.*)\) ([^{]*)\{$", re.MULTILINE)
 _DECLARED = re.compile(r"^declare [^@]*@llvm\.(?:amdgcn|readcyclecounter|readsteadycounter|trap)\S*\(.*$", re.MULTILINE)
@@ -69,7 +71,7 @@ def _functions(used: set[str], lanes: int) -> list[str]:
             continue
         done.add(name)
         short = name.removeprefix(_OURS)
-        body = known[short] if short in known else _index(short)
+        body = known[short] if short in known else matrix_function(short) if is_matrix(short) else _index(short)
         written.append(body)
         wanted += re.findall(rf"@({re.escape(_OURS)}[\w.]+)", body)
     builtins = sorted(

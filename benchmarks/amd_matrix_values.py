@@ -1,0 +1,89 @@
+"""Values of AMD's matrix instructions without a card: products of tiles by the LLVM IR for AMD, on an OpenCL runtime.
+
+    python -m benchmarks.amd_matrix_values [--opencl libOpenCL.so.1]
+
+As `benchmarks.amd_values`, whose environment it takes. Each instruction is a function that shuffles by the layouts of
+AMD's calculator, so what is judged is how a kernel deals its matrices to lanes, and which registers go where. Not here:
+BFloat16, which the runtime does not load, and LDS in loops with shuffles, where its results are wrong for a reason that
+was not found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import numpy as np
+
+import triptych as tt
+from benchmarks.amd_values import NAMES, OpenCl, target_of
+from benchmarks.matrix_core_gemm import exact, whole_numbers
+from triptych import cute
+from triptych.cute import amdgpu
+from triptych.cute.runtime import from_dlpack
+from triptych.objectstage.target import TARGETS, TargetFamily
+
+CASES: dict[str, tuple[Any, Any]] = {
+    "gfx942: Float32": (np.float32, amdgpu.MFMA(16, 16, 4, tt.Float32)),
+    "gfx942: Float16, 16x16x16": (np.float16, amdgpu.MFMA(16, 16, 16, tt.Float16)),
+    "gfx942: Float16, 32x32x8": (np.float16, amdgpu.MFMA(32, 32, 8, tt.Float16)),
+    "gfx942: Int8": (np.int8, amdgpu.MFMA(16, 16, 32, tt.Int8)),
+    "gfx1100: Float16": (np.float16, amdgpu.WMMA(16, 16, 16, tt.Float16, generation=11)),
+    "gfx1201: Float16": (np.float16, amdgpu.WMMA(16, 16, 16, tt.Float16)),
+    "gfx1201: Int8": (np.int8, amdgpu.WMMA(16, 16, 16, tt.Int8)),
+}
+
+
+@tt.kernel
+def product_kernel(x: cute.Tensor, w: cute.Tensor, y: cute.Tensor, op: tt.Constexpr[Any]) -> None:
+    """A wave multiplies slice after slice of k, out of global memory."""
+    thread, _, _ = cute.arch.thread_idx()
+    m, n, k = op.shape_mnk
+    mma = cute.make_tiled_mma(op)
+    mine = mma.get_slice(thread)
+    part_x = mine.partition_A(cute.local_tile(x, (2 * m, k), (0, None)))
+    part_w = mine.partition_B(cute.local_tile(w, (n, k), (0, None)))
+    part_y = mine.partition_C(y)
+    rows = mma.make_fragment_A(part_x[None, None, None, 0])
+    columns = mma.make_fragment_B(part_w[None, None, None, 0])
+    sums = mma.make_fragment_C(part_y)
+    sums.fill(0)
+    for i in tt.range(x.shape[1] // k, unroll=1):
+        cute.basic_copy(part_x[None, None, None, i], rows)
+        cute.basic_copy(part_w[None, None, None, i], columns)
+        cute.gemm(mma, sums, rows, columns, sums)
+    cute.basic_copy(sums, part_y)
+
+
+@tt.jit
+def product(x: cute.Tensor, w: cute.Tensor, y: cute.Tensor, op: tt.Constexpr[Any]) -> None:
+    product_kernel(x, w, y, op).launch(grid=1, block=cute.arch.num_warp_threads())
+
+
+def is_right(kind: Any, op: Any, chip: str) -> bool:
+    """Two tiles along M, one along N, five slices of k."""
+    m, n, k = op.shape_mnk
+    x, w = whole_numbers((2 * m, 5 * k), kind, 1), whole_numbers((n, 5 * k), kind, 2)
+    y = np.full((2 * m, n), 7, np.int32 if kind is np.int8 else np.float32)
+    tensors = [from_dlpack(array) for array in (x, w, y)]
+    tt.compile(product, *tensors, op, target=f"amdvalues:{chip}")(*tensors)
+    return bool((y == exact(x, w)).all())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--opencl", default="libOpenCL.so.1")
+    runtime = OpenCl(parser.parse_args(arguments).opencl)
+    TARGETS.register("amdvalues", TargetFamily("amdvalues", NAMES, lambda chip: target_of(chip, runtime)))
+    wrong = 0
+    for name, (kind, op) in CASES.items():
+        right = is_right(kind, op, name.partition(":")[0])
+        wrong += not right
+        print(f"{name}: {'right' if right else 'WRONG'}", flush=True)
+    print(f"{len(CASES) - wrong} of {len(CASES)} products right")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
