@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
+from triptych.kernel_ir.transforms.inline_async_copies import COPIES, inline_async_copies
 
 ARGUMENTS = "%s: !llvm.ptr<3>, %g: !llvm.ptr<1>, %n: i32"
 

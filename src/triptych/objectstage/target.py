@@ -139,7 +139,11 @@ class TargetFamily:
 
 TARGETS: Registry[Target | TargetFamily] = Registry(
     "triptych.targets",
-    builtin={"cpu": "triptych.targets.cpu:TARGET", "nvptx": "triptych.targets.nvptx:TARGET"},
+    builtin={
+        "cpu": "triptych.targets.cpu:TARGET",
+        "nvptx": "triptych.targets.nvptx:TARGET",
+        "spirv": "triptych.targets.spirv:TARGET",
+    },
 )
 
 

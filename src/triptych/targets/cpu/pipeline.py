@@ -11,6 +11,7 @@ from triptych.kernel_ir.dialects.tile import MMA, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.kernel_ir.transforms.fuse_mma_k_loop import fuse_mma_k_loop
 from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import FUSED, fuse_wgmma_k_loop
+from triptych.kernel_ir.transforms.inline_async_copies import COPIES, inline_async_copies
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
 from triptych.kernel_ir.transforms.narrow_floats.bfloat16_bits import move_bfloat16_as_bits
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
@@ -22,7 +23,6 @@ from triptych.targets.cpu.calling.entry import check_signature, write_entry
 from triptych.targets.cpu.debugger.lower_stops import STOPS, lower_stops
 from triptych.targets.cpu.emit.launch_control import RESPONSES, lower_launch_responses
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
-from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
 from triptych.targets.cpu.passes.lower_assert import lower_assert
 from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_presplit
 from triptych.targets.cpu.passes.lower_launch import check_launch, lower_launch
