@@ -14,12 +14,12 @@ import triptych as tt
 from triptych import cute, workbench
 
 THREADS = 128
-WARPS = THREADS // cute.arch.WARP_SIZE
 
 
 def block_sum(value: tt.Float32) -> tt.Float32:
     """The sum over the threads of the block, in every thread: each warp by shuffles, the warps in shared memory."""
-    parts = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(WARPS))
+    warps = THREADS // cute.arch.WARP_SIZE
+    parts = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(warps))
     of_warp = cute.arch.warp_reduction_sum(value)
     if cute.arch.lane_idx() == 0:
         parts[cute.arch.warp_idx()] = of_warp

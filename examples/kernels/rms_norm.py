@@ -13,28 +13,27 @@ import numpy as np
 import triptych as tt
 from triptych import cute, workbench
 
-LANES = cute.arch.WARP_SIZE
 WARPS = 4
 
 
 @tt.kernel
 def rms_norm_rows(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor, eps: tt.Float32) -> None:
-    lane, warp, _ = cute.arch.thread_idx()  # a block is 32 x 4: its x counts lanes, its y warps
+    lane, warp, _ = cute.arch.thread_idx()  # a block has 4 warps: its x counts lanes, its y warps
     block, _, _ = cute.arch.block_idx()
     row = block * WARPS + warp
     rows, columns = x.shape
     if row < rows:  # all lanes of a warp take the same side, so the shuffles inside are safe
         squares = tt.Float32(0.0)
-        for i in range(lane, columns, LANES):
+        for i in range(lane, columns, cute.arch.WARP_SIZE):
             squares += x[row, i] * x[row, i]
         scale = cute.math.rsqrt(cute.arch.warp_reduction_sum(squares) / columns + eps)
-        for i in range(lane, columns, LANES):
+        for i in range(lane, columns, cute.arch.WARP_SIZE):
             y[row, i] = x[row, i] * scale * weight[i]
 
 
 @tt.jit
 def rms_norm(x: cute.Tensor, weight: cute.Tensor, y: cute.Tensor, eps: tt.Float32) -> None:
-    rms_norm_rows(x, weight, y, eps).launch(grid=cute.ceil_div(x.shape[0], WARPS), block=(LANES, WARPS))
+    rms_norm_rows(x, weight, y, eps).launch(grid=cute.ceil_div(x.shape[0], WARPS), block=(cute.arch.WARP_SIZE, WARPS))
 
 
 def numpy_rms_norm(x: np.ndarray, weight: np.ndarray, eps: float) -> np.ndarray:

@@ -19,18 +19,18 @@ import triptych as tt
 from triptych import cute, workbench
 
 THREADS = 128
-WARPS = THREADS // cute.arch.WARP_SIZE
 
 
 def block_reduce(value: Any, combine: Callable[[Any, Any], Any]) -> Any:
     """The values of all threads of the block combined, in every thread."""
-    parts = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(WARPS))
+    warps = THREADS // cute.arch.WARP_SIZE
+    parts = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(warps))
     value = cute.arch.warp_reduction(value, combine)
     if cute.arch.lane_idx() == 0:
         parts[cute.arch.warp_idx()] = value
     cute.arch.sync_threads()
     result = parts[0]
-    for warp in tt.range_constexpr(1, WARPS):
+    for warp in tt.range_constexpr(1, warps):
         result = combine(result, parts[warp])
     return result
 

@@ -1,8 +1,8 @@
 """Sum and maximum of an array, with shuffles: lanes of a warp read each other's registers, without memory or barrier.
 
-The threads of a block run in warps of 32 lanes. `shuffle_sync_bfly(x, offset=k)` gives each lane the `x` of the lane
-whose number differs in bit k: after five exchanges every lane has the sum of all. Only the eight warps of a block then
-meet in shared memory.
+The threads of a block run in warps, of 32 lanes on most machines. `shuffle_sync_bfly(x, offset=k)` gives each lane the
+`x` of the lane whose number differs in the bit of k: after five exchanges every one of 32 has the sum of all. Only the
+eight warps of a block then meet in shared memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import triptych as tt
 from triptych import cute, workbench
 
 THREADS = 256
-WARPS = THREADS // cute.arch.WARP_SIZE
 PER_BLOCK = 16 * THREADS
 
 Combine = Callable[[Any, Any], Any]
@@ -27,21 +26,24 @@ def add(a: Any, b: Any) -> Any:
 
 
 def warp_reduce(value: Any, combine: Combine) -> Any:
-    """The values of 32 lanes combined, in every lane. `cute.arch.warp_reduction` is this function."""
-    for offset in (1, 2, 4, 8, 16):
+    """The values of all lanes combined, in every lane. `cute.arch.warp_reduction` is this function."""
+    offset = 1
+    while offset < cute.arch.WARP_SIZE:
         value = combine(value, cute.arch.shuffle_sync_bfly(value, offset=offset))
+        offset *= 2
     return value
 
 
 def block_reduce(value: Any, combine: Combine) -> Any:
     """The values of all threads of a block combined, in every thread."""
-    parts = cute.SmemAllocator().allocate_tensor(type(value), cute.make_layout(WARPS))
+    warps = THREADS // cute.arch.WARP_SIZE
+    parts = cute.SmemAllocator().allocate_tensor(type(value), cute.make_layout(warps))
     value = warp_reduce(value, combine)
     if cute.arch.lane_idx() == 0:
         parts[cute.arch.warp_idx()] = value
     cute.arch.sync_threads()
     result = parts[0]
-    for warp in tt.range_constexpr(1, WARPS):
+    for warp in tt.range_constexpr(1, warps):
         result = combine(result, parts[warp])
     return result
 

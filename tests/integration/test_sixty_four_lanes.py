@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import triptych as tt
+from tests.integration import lanes_when_imported
 from triptych import cute
 from triptych.diagnostics.kernel_errors import DeadlockError, DivergentBarrierError
 from triptych.diagnostics.runtime_errors import AssertionFailedError
 from triptych.driver.compiling import CompiledFunction
 from triptych.ir.errors import LoweringError
-from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.errors import KernelCallError, OperandTypeError
 from triptych.objectstage.target import TARGETS, find_target
 from triptych.support.device_model import DeviceModel
 
@@ -314,6 +315,18 @@ def test_numbers_of_lanes_and_warps(lanes: int, block: int) -> None:
 
 def test_outside_of_traces_a_warp_has_the_lanes_that_most_machines_have() -> None:
     assert (cute.arch.WARP_SIZE, cute.arch.FULL_MASK) == (32, 2**32 - 1)
+
+
+def test_a_module_that_has_asked_too_early_is_refused() -> None:
+    """It has computed with 32, and would give wrong numbers without a word."""
+    out = np.zeros(1, np.int32)
+    tt.compile(lanes_when_imported.run, out, target="cpu")(out)
+    assert out[0] == 8
+    with pytest.raises(KernelCallError, match="counts on warps of 32 lanes, and here they have 64") as refused:
+        tt.compile(lanes_when_imported.run, out, target="warps-of-64")
+    said = str(refused.value)
+    assert "WARPS = 256 // cute.arch.WARP_SIZE" in said
+    assert "inside of functions" in said
 
 
 @tt.kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.cpu.passes.lower_memory_order import lower_memory_order
+from triptych.kernel_ir.transforms.memory_order import lower_memory_order
 
 ARGUMENTS = "%p: !llvm.ptr<1>, %n: i32, %v: vector<2xf32>"
 

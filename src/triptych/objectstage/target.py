@@ -140,6 +140,7 @@ class TargetFamily:
 TARGETS: Registry[Target | TargetFamily] = Registry(
     "triptych.targets",
     builtin={
+        "amdgpu": "triptych.targets.amdgpu:TARGET",
         "cpu": "triptych.targets.cpu:TARGET",
         "nvptx": "triptych.targets.nvptx:TARGET",
         "spirv": "triptych.targets.spirv:TARGET",

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from triptych.support.dataclass import dataclass
+from triptych.support.source import Span
 
 Three = tuple[int, int, int]
 
@@ -57,6 +58,10 @@ class DeviceModel:
 
 COMMON = DeviceModel()
 """What programs can count on where no target says otherwise."""
+
+COUNTED_WHEN_IMPORTED: dict[str, Span] = {}
+"""By the name of a module, where it has asked how many lanes a warp has while it was imported: of `COMMON`, whatever
+machine its kernels are compiled for later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from triptych.cute.arch import (
@@ -33,7 +35,10 @@ from triptych.cute.arch.tensor_memory import *
 from triptych.cute.arch.warp import *
 from triptych.cute.tracing.device import device_model
 from triptych.diagnostics.likely_mistakes import missing_name
+from triptych.metastage.trace.trace import active
+from triptych.support.device_model import COUNTED_WHEN_IMPORTED
 from triptych.support.forking import import_late
+from triptych.support.source import Span
 
 if TYPE_CHECKING:
     from triptych.cute.arch.architectures import Arch
@@ -76,6 +81,13 @@ _OF_THE_TARGET: dict[str, Callable[[], int]] = {
 }
 
 
+def _note_import(asking: FrameType) -> None:
+    """Remember a module that asks while it is imported: it does not know yet what its kernels are compiled for."""
+    if asking.f_code.co_name == "<module>" and active() is None:
+        place = Span(asking.f_code.co_filename, asking.f_lineno, 0)
+        COUNTED_WHEN_IMPORTED.setdefault(asking.f_globals.get("__name__", ""), place)
+
+
 if not TYPE_CHECKING:  # which would take every name for one of the module's
 
     def __getattr__(name: str) -> Any:
@@ -84,6 +96,7 @@ if not TYPE_CHECKING:  # which would take every name for one of the module's
         if name in _LATE:
             return globals().setdefault(name, getattr(import_late(_LATE[name]), name))
         if name in _OF_THE_TARGET:
+            _note_import(sys._getframe(1))
             return _OF_THE_TARGET[name]()
         raise missing_name(__name__, name, __all__)
 

@@ -54,6 +54,8 @@ class Request:
     """When there are any, the only names of the text and its modules that others see."""
     position_independent: bool = False
     """For a linker and any address, instead of for the process that maps it where it likes."""
+    comments: bool = False
+    """The assembly says what LLVM knows beside the instructions, such as how the scheduler was bound."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,7 @@ class TargetMachine(Protocol):
     def target_data(self) -> object: ...
     def emit_assembly(self, module: LlvmModule) -> str: ...
     def emit_object(self, module: LlvmModule) -> bytes: ...
+    def set_asm_verbosity(self, verbose: bool) -> None: ...
 
 
 class Library:
@@ -149,6 +150,7 @@ class Compiler:
     def compile(self, settings: Settings, text: str) -> list[bytes]:
         """Optimise once, then emit each part that `settings["emit"]` names."""
         machine = self._machine(settings)
+        machine.set_asm_verbosity(settings["comments"])
         self._set_options(settings, text.count(_BLOCK))
         module: LlvmModule = self._llvm.parse_assembly(text)
         module.triple = machine.triple

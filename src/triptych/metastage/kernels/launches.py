@@ -45,6 +45,7 @@ from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.metastage.values.provenance import note_received
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Numeric, materialize
 from triptych.sanitizer.checkers import ASYNC, checkers
+from triptych.support.device_model import COMMON, COUNTED_WHEN_IMPORTED
 
 
 def kernel_argument(value: object, declared: object, trace: Trace) -> tuple[list[Any], Plan]:
@@ -177,6 +178,7 @@ class KernelLaunch:
                 expected=f"`{name}(...).launch(grid=..., block=...)`",
                 instead=f"`{name}(...).launch(grid={_written(shape[0])}, block={_written(*shape[1:2])})`",
             )
+        _check_lanes(trace, self._function)
         options = LaunchOptions.of(name, keywords)
         launched = LaunchShape.of(trace, *_required(name, grid=grid, block=block))
         if self._call in trace.unlaunched:
@@ -262,6 +264,19 @@ def check_launched(trace: Trace) -> None:
             found="a call of a `@kernel` function, which runs nothing by itself",
             expected="a launch",
             instead=f"`{name}(...).launch(grid=..., block=...)`",
+        )
+
+
+def _check_lanes(trace: Trace, function: FunctionType) -> None:
+    """Refuse a kernel of a module that has computed with the lanes of another machine."""
+    counted, lanes = COUNTED_WHEN_IMPORTED.get(function.__module__), trace.device_model.lanes
+    if counted is not None and lanes != COMMON.lanes:
+        raise KernelCallError(
+            f"the module of {function.__name__} counts on warps of {COMMON.lanes} lanes, and here they have {lanes}",
+            span=place(),
+            found="the number of lanes, asked for when the module was imported",
+            expected="`cute.arch.WARP_SIZE` and `cute.arch.FULL_MASK` inside of functions",
+            related=[("asked here", counted)],
         )
 
 

@@ -13,6 +13,7 @@ from triptych.kernel_ir.transforms.fuse_mma_k_loop import fuse_mma_k_loop
 from triptych.kernel_ir.transforms.fuse_wgmma_k_loop import FUSED, fuse_wgmma_k_loop
 from triptych.kernel_ir.transforms.inline_async_copies import COPIES, inline_async_copies
 from triptych.kernel_ir.transforms.loop_passes import COUNTED, LOOPS, annotate_loops, hint_loops, preserve_spin_loops
+from triptych.kernel_ir.transforms.memory_order import ACCESSES, lower_memory_order
 from triptych.kernel_ir.transforms.narrow_floats.bfloat16_bits import move_bfloat16_as_bits
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, BOUNDS, GLOBAL, INIT, RACES, checkers
@@ -27,7 +28,6 @@ from triptych.targets.cpu.passes.lower_assert import lower_assert
 from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_presplit
 from triptych.targets.cpu.passes.lower_launch import check_launch, lower_launch
 from triptych.targets.cpu.passes.lower_math import INEXACT, call_libm, vectorize_math
-from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
 from triptych.targets.cpu.passes.lower_print import PRINTS, lower_print
 from triptych.targets.cpu.passes.lower_tensor_maps import MAPS, lower_tensor_maps
 from triptych.targets.cpu.passes.narrow_floats import expand_narrow_floats

@@ -3,11 +3,14 @@
 An atomic access is of one number, so a vector is accessed element by element: no order is promised between these. A
 GPU accesses 16 bytes at once, and programs wait for the last word of them: so it is read first and stored last, and who
 sees it sees the others where the machine keeps the order of loads and of stores. What a program or a loop that waits
-calls volatile is relaxed and is never left out. A CPU has one scope, which everybody is in: LLVM leaves open what the
-names of other scopes mean.
+calls volatile is relaxed and is never left out. LLVM leaves it to its targets what scopes are called: on a CPU, which
+has one that everybody is in, they go.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from triptych.ir.handles import Module, Type, Value
 from triptych.ir.modules import operations_named
@@ -27,28 +30,43 @@ _ORDERINGS = {"relaxed": _RELAXED, "volatile": _RELAXED, "mmio": _RELAXED, "acqu
 _NEVER_LEFT_OUT = frozenset({"volatile", "mmio"})
 
 
+Scopes = Mapping[str, str]
+"""The target's name of each scope that the order of an access may have; empty is the whole system."""
+
+
 def lower_memory_order(module: Module) -> None:
-    """Rewrite the accesses of kernels and of host functions."""
-    replace_each(operations_named(module, *ACCESSES), _ordered)
+    """Rewrite the accesses of kernels and of host functions, for a machine without scopes."""
+    replace_each(operations_named(module, *ACCESSES), partial(_ordered, None))
 
 
-def _ordered(op: Replacement) -> list[Value] | None:
+def ordering_accesses(scopes: Scopes) -> Callable[[Module], None]:
+    """The pass for a machine with scopes, whose atomic updates and fences have the target's names already."""
+
+    def run(module: Module) -> None:
+        replace_each(operations_named(module, "llvm.load", "llvm.store"), partial(_ordered, scopes))
+
+    return run
+
+
+def _ordered(scopes: Scopes | None, op: Replacement) -> list[Value] | None:
     attributes = op.operation.attributes
     if op.operation.name in _SCOPED:
         if _SCOPE in attributes:
             del attributes[_SCOPE]
         return None
-    order = attributes[_ORDER].value.partition(".")[0] if _ORDER in attributes else ""
+    order, _, seen_by = (attributes[_ORDER].value if _ORDER in attributes else "").partition(".")
+    scope = "" if scopes is None else scopes.get(seen_by, "")
     if order in _ORDERINGS:
-        return _atomic(op, _ORDERINGS[order], order in _NEVER_LEFT_OUT or _VOLATILE in attributes)
+        return _atomic(op, _ORDERINGS[order], scope, volatile=order in _NEVER_LEFT_OUT or _VOLATILE in attributes)
     if _VOLATILE in attributes and not is_private(defining_op(op.operands[-1])):
-        return _atomic(op, _RELAXED, volatile=True)
+        return _atomic(op, _RELAXED, "", volatile=True)
     return None
 
 
-def _atomic(op: Replacement, ordering: int, volatile: bool) -> list[Value] | None:
+def _atomic(op: Replacement, ordering: int, scope: str, *, volatile: bool) -> list[Value] | None:
     access = op.operation
     attributes = {"ordering": op.builder.integer("i64", ordering)}
+    attributes |= {_SCOPE: op.builder.string(scope)} if scope else {}
     attributes |= {_VOLATILE: op.attribute("unit")} if volatile else {}
     is_load = access.name == "llvm.load"
     kind = (access.results[0] if is_load else op.operands[0]).type

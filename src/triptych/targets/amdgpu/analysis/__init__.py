@@ -1,0 +1,1 @@
+"""Proofs about AMD's code."""

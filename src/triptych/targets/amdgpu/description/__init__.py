@@ -1,0 +1,1 @@
+"""AMD's chips as data: their sizes and their instructions."""

@@ -1,0 +1,1 @@
+"""AMD's runtime, and kernels loaded into it."""
