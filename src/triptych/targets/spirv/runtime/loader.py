@@ -19,7 +19,7 @@ from triptych.objectstage.launch_code import LaunchRecord
 from triptych.stages import Compiled, Loaded
 from triptych.targets.spirv.code_generation import CHECKS
 from triptych.targets.spirv.passes.lower_threads import HIDDEN
-from triptych.targets.spirv.runtime.opencl import Kernel, OpenCl, find_opencl
+from triptych.targets.spirv.runtime.opencl import LoadedKernel, OpenCl, find_opencl
 
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
 """As `cuLaunchKernelEx`: the configuration, the kernel, the addresses of its arguments, and nothing."""
@@ -87,7 +87,7 @@ class _Program:
             )
         return result
 
-    def _launch(self, kernel: Kernel, config: Sequence[int], arguments: int, failed: ctypes.c_int32) -> int:
+    def _launch(self, kernel: LoadedKernel, config: Sequence[int], arguments: int, failed: ctypes.c_int32) -> int:
         """The arguments of the program, then the hidden ones."""
         *blocks, columns, rows, planes, shared = config
         own = len(kernel.parameters) - len(HIDDEN)

@@ -63,7 +63,7 @@ class OpenCl:
         parts = (_info(self._library, self.device, which) for which in (_DEVICE_NAME, _DRIVER_VERSION))
         return ", ".join(part.split(b"\0")[0].decode(errors="replace") for part in parts)
 
-    def load(self, module: bytes) -> dict[str, Kernel]:
+    def load(self, module: bytes) -> dict[str, LoadedKernel]:
         """The kernels of a SPIR-V module, by name."""
         program = self._make("clCreateProgramWithIL", self._context, module, len(module))
         devices = (_POINTER * 1)(self.device)
@@ -72,11 +72,11 @@ class OpenCl:
             raise DriverError("OpenCL refused a SPIR-V module", found=self._log(program) or f"error {status}")
         parameters = kernel_parameters(module)
         return {
-            name: Kernel(self, self._make("clCreateKernel", program, name.encode()), signature)
+            name: LoadedKernel(self, self._make("clCreateKernel", program, name.encode()), signature)
             for name, signature in parameters.items()
         }
 
-    def launch(self, kernel: Kernel, blocks: Sequence[int], threads: int) -> int:
+    def launch(self, kernel: LoadedKernel, blocks: Sequence[int], threads: int) -> int:
         """Run it, to the end; the status."""
         local = (ctypes.c_size_t * 3)(threads, 1, 1)
         whole = (ctypes.c_size_t * 3)(blocks[0] * threads, *blocks[1:])
@@ -109,7 +109,7 @@ class OpenCl:
         return text.value.decode(errors="replace").strip()
 
 
-class Kernel:
+class LoadedKernel:
     """A kernel that can be launched."""
 
     def __init__(self, opencl: OpenCl, handle: int, parameters: Sequence[Parameter]) -> None:
