@@ -43,6 +43,7 @@ AREAS = (
         tuple(f"triptych.cute.nvgpu{part}" for part in ("", ".warp", ".warpgroup", ".tcgen05", ".cpasync")),
         "Copies and MMA instructions of NVIDIA GPUs.",
     ),
+    Area("amdgpu", "Atoms: `cute.amdgpu`", ("triptych.cute.amdgpu",), "MMA instructions of AMD GPUs."),
     Area("layout", "Layout algebra: `triptych.layout`", ("triptych.layout",), "Layouts as Python values."),
     Area(
         "runtime-utils",

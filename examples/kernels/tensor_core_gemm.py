@@ -162,7 +162,7 @@ def operand(matrix: cute.Tensor, block: tt.Int32, shared: cute.Tensor, threads: 
     ]
     tiles = cute.make_tensor(tiles.iterator.align(16), tiles.layout)  # k is a multiple of 16 bytes
     target = mine.partition_D(shared)
-    target.fill(0.0)
+    target.fill(0)
     first = mine.partition_S(where)[None, None, None, 0]
     allowed = [inside(first, matrix.shape[0], look_at_k) for look_at_k in (False, True)]
     return Operand(copy, mine.partition_S(tiles), target, *allowed)

@@ -34,8 +34,8 @@ _NAMES = LazyNames(
         "triptych.metastage.calls.printing": "printf",
         "triptych.metastage.values.scalars": """
             BFloat16 Boolean Float Float16 Float32 Float64 Float4E2M1FN Float6E2M3FN Float6E3M2FN Float8E4M3
-            Float8E4M3B11FNUZ Float8E4M3FN Float8E5M2 Float8E8M0FNU Int128 Int16 Int32 Int4 Int64 Int8 Integer Numeric
-            TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8 dtype=dtype_named
+            Float8E4M3B11FNUZ Float8E4M3FN Float8E4M3FNUZ Float8E5M2 Float8E5M2FNUZ Float8E8M0FNU Int128 Int16 Int32
+            Int4 Int64 Int8 Integer Numeric TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8 dtype=dtype_named
         """,
         "triptych.metastage.calls.opaque_calls": "at_trace_time trace_time",
         "triptych.support.errors": "TriptychError",

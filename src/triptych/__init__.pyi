@@ -26,7 +26,9 @@ from triptych.metastage.values.scalars import Float6E3M2FN as Float6E3M2FN
 from triptych.metastage.values.scalars import Float8E4M3 as Float8E4M3
 from triptych.metastage.values.scalars import Float8E4M3B11FNUZ as Float8E4M3B11FNUZ
 from triptych.metastage.values.scalars import Float8E4M3FN as Float8E4M3FN
+from triptych.metastage.values.scalars import Float8E4M3FNUZ as Float8E4M3FNUZ
 from triptych.metastage.values.scalars import Float8E5M2 as Float8E5M2
+from triptych.metastage.values.scalars import Float8E5M2FNUZ as Float8E5M2FNUZ
 from triptych.metastage.values.scalars import Float8E8M0FNU as Float8E8M0FNU
 from triptych.metastage.values.scalars import Float16 as Float16
 from triptych.metastage.values.scalars import Float32 as Float32
@@ -93,7 +95,9 @@ __all__ = [
     "Float8E4M3",
     "Float8E4M3B11FNUZ",
     "Float8E4M3FN",
+    "Float8E4M3FNUZ",
     "Float8E5M2",
+    "Float8E5M2FNUZ",
     "Float8E8M0FNU",
     "Float16",
     "Float32",

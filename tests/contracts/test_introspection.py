@@ -19,6 +19,7 @@ from triptych.layout import sym_int
 MODULES = [
     *("triptych", "triptych.cuda", "triptych.cutlass_dsl", "triptych.layout", "triptych.pipeline", "triptych.testing"),
     *("triptych.utils", "triptych.cute", "triptych.cute.arch", "triptych.cute.math", "triptych.cute.nvgpu"),
+    "triptych.cute.amdgpu",
     *("triptych.cute.nvgpu.cpasync", "triptych.cute.nvgpu.tcgen05", "triptych.cute.nvgpu.warp"),
     *("triptych.cute.nvgpu.warpgroup", "triptych.utils.blackwell_helpers"),
     *("triptych.cute.runtime", "triptych.cute.testing", "triptych.utils.hopper_helpers"),

@@ -27,6 +27,8 @@ BYTES: tuple[Any, ...] = (
     tt.Float8E4M3,
     tt.Float8E4M3FN,
     tt.Float8E4M3B11FNUZ,
+    tt.Float8E4M3FNUZ,
+    tt.Float8E5M2FNUZ,
     tt.Float8E5M2,
     tt.Float8E8M0FNU,
 )

@@ -129,7 +129,7 @@ class HardwareInfo:
         """
         most = modelled_gpu().active_clusters(cluster_size)
         settings = config()
-        if ":" in settings.gpu or settings.target not in ("", "cpu"):
+        if ":" in settings.gpu or settings.target.partition(":")[0] not in ("", "cpu"):
             return most
         threads = settings.threads or processors()
         if settings.gpus > 1:

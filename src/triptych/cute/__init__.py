@@ -64,15 +64,15 @@ _NAMES = LazyNames(
         """,
         "triptych.metastage.values.scalars": """
             BFloat16 Boolean Float Float16 Float32 Float4E2M1FN Float64 Float6E2M3FN Float6E3M2FN
-            Float8E4M3 Float8E4M3B11FNUZ Float8E4M3FN Float8E5M2 Float8E8M0FNU Int128 Int16 Int32 Int4
-            Int64 Int8 Integer Numeric TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8
+            Float8E4M3 Float8E4M3B11FNUZ Float8E4M3FN Float8E4M3FNUZ Float8E5M2 Float8E5M2FNUZ
+            Float8E8M0FNU Int128 Int16 Int32 Int4 Int64 Int8 Integer Numeric TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8
         """,
         "triptych.objectstage.compile_flags": """
             AsyncOrder Contract EnableAssertions EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel
             PtxasOptions
         """,
     },
-    modules=("arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"),
+    modules=("amdgpu", "arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"),
 )
 
 __getattr__ = _NAMES.load

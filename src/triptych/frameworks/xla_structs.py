@@ -142,6 +142,8 @@ ELEMENT_TYPES = {
     "F8E4M3": "Float8E4M3",
     "F8E4M3FN": "Float8E4M3FN",
     "F8E4M3B11FNUZ": "Float8E4M3B11FNUZ",
+    "F8E4M3FNUZ": "Float8E4M3FNUZ",
+    "F8E5M2FNUZ": "Float8E5M2FNUZ",
     "F8E8M0FNU": "Float8E8M0FNU",
 }
 """Our element types by the ends of XLA's names, `XLA_FFI_DataType_…`."""
@@ -164,6 +166,8 @@ ELEMENT_NUMBERS = {
     "F8E4M3": 28,
     "F8E4M3FN": 20,
     "F8E4M3B11FNUZ": 23,
+    "F8E4M3FNUZ": 25,
+    "F8E5M2FNUZ": 24,
     "F8E8M0FNU": 33,
 }
 """XLA's numbers of them."""

@@ -23,7 +23,9 @@ ELEMENT_CODES = {
     "Float8E4M3": (8, 8),
     "Float8E4M3B11FNUZ": (9, 8),
     "Float8E4M3FN": (10, 8),
+    "Float8E4M3FNUZ": (11, 8),
     "Float8E5M2": (12, 8),
+    "Float8E5M2FNUZ": (13, 8),
     "Float8E8M0FNU": (14, 8),
     "Float4E2M1FN": (17, 4),
     "Int4": (0, 4),
@@ -38,7 +40,9 @@ _ARRAY_TYPES = {
     "Float8E4M3": "float8_e4m3",
     "Float8E4M3B11FNUZ": "float8_e4m3b11fnuz",
     "Float8E4M3FN": "float8_e4m3fn",
+    "Float8E4M3FNUZ": "float8_e4m3fnuz",
     "Float8E5M2": "float8_e5m2",
+    "Float8E5M2FNUZ": "float8_e5m2fnuz",
     "Float8E8M0FNU": "float8_e8m0fnu",
 }
 

@@ -135,6 +135,8 @@ class TargetFamily:
     architectures: tuple[str, ...]
     member: Callable[[str], Target]
     """The target of one of these architectures."""
+    usual: Target | None = None
+    """The target of the name without an architecture, if it is one."""
 
 
 TARGETS: Registry[Target | TargetFamily] = Registry(
@@ -143,6 +145,7 @@ TARGETS: Registry[Target | TargetFamily] = Registry(
         "amdgpu": "triptych.targets.amdgpu:TARGET",
         "cpu": "triptych.targets.cpu:TARGET",
         "nvptx": "triptych.targets.nvptx:TARGET",
+        "spirv": "triptych.targets.spirv:TARGET",
     },
 )
 
@@ -175,6 +178,8 @@ def host_target() -> Target:
 
 
 def _member(family: TargetFamily, architecture: str) -> Target:
+    if family.usual is not None and not architecture:
+        return family.usual
     if architecture not in family.architectures:
         nearest = did_you_mean(architecture, family.architectures)
         raise UnknownTargetError(

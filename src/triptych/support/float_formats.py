@@ -122,6 +122,8 @@ _FORMATS = (
     FloatFormat("f8E4M3", 4, 3, 7, largest=0x77, overflow=0x78, nan=0x7C),
     FloatFormat("f8E4M3FN", 4, 3, 7, largest=0x7E, overflow=0x7F, nan=0x7F),
     FloatFormat("f8E4M3B11FNUZ", 4, 3, 11, largest=0x7F, overflow=0x80, nan=0x80, negative_zero=False),
+    FloatFormat("f8E4M3FNUZ", 4, 3, 8, largest=0x7F, overflow=0x80, nan=0x80, negative_zero=False),
+    FloatFormat("f8E5M2FNUZ", 5, 2, 16, largest=0x7F, overflow=0x80, nan=0x80, negative_zero=False),
     FloatFormat("f8E5M2", 5, 2, 15, largest=0x7B, overflow=0x7C, nan=0x7E),
     FloatFormat("f8E8M0FNU", 8, 0, 127, largest=0xFE, overflow=0xFF, nan=0xFF, signed=False),
     FloatFormat("f16", 5, 10, 15, largest=0x7BFF, overflow=0x7C00, nan=0x7E00),

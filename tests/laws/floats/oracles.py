@@ -17,6 +17,8 @@ ML_DTYPES = {
     "f8E4M3": ml_dtypes.float8_e4m3,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn,
     "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
     "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
     "f6E3M2FN": ml_dtypes.float6_e3m2fn,
     "f6E2M3FN": ml_dtypes.float6_e2m3fn,

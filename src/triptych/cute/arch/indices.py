@@ -7,6 +7,7 @@ from typing import Any
 from triptych.cute.arch.warp import shuffle_sync
 from triptych.cute.dynamic.traced_integers import trusted_int
 from triptych.cute.tracing.device import Integer, device_function, device_model, device_trace, kernel_body, number
+from triptych.cute.tracing.eager import eager
 from triptych.ir.handles import Value
 from triptych.metastage.values.scalars import Int32, Uint32
 
@@ -22,6 +23,7 @@ __all__ = [
     "grid_dim",
     "lane_idx",
     "make_warp_uniform",
+    "num_warp_threads",
     "thread_idx",
     "warp_idx",
 ]
@@ -59,6 +61,13 @@ def lane_idx() -> Int32:
     """The thread's place in its warp, 0 to `WARP_SIZE - 1`."""
     trace = device_trace()
     return _int32(trace.value("gpu.lane_id", (), "index"), device_model().lanes - 1)
+
+
+@eager
+def num_warp_threads() -> int:
+    """How many threads a warp of the machine has that is compiled for: 64 on AMD's CDNA and `cpu:64`. A Python number,
+    in kernels and in host functions; outside of traces 32, as `WARP_SIZE`."""
+    return device_model().lanes
 
 
 @device_function

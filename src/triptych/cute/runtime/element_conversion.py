@@ -77,6 +77,8 @@ _SPELLED = {
     "TFloat32": "float32",
     "Float8E5M2": "float8_e5m2",
     "Float8E4M3FN": "float8_e4m3fn",
+    "Float8E4M3FNUZ": "float8_e4m3fnuz",
+    "Float8E5M2FNUZ": "float8_e5m2fnuz",
     "Float8E8M0FNU": "float8_e8m0fnu",
     "Float4E2M1FN": "float4_e2m1fn_x2",
 }

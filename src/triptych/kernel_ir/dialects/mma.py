@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from triptych.layout import Layout
 from triptych.support.dataclass import dataclass
 from triptych.support.forking import lazy
 
 REGISTER_BITS = 32
-WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "e2m1": 4, "s8": 8, "u8": 8, "f32": 32, "s32": 32}
+WIDTHS = {
+    "f64": 64,
+    "f32": 32,
+    "s32": 32,
+    "tf32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "s8": 8,
+    "u8": 8,
+    "e4m3": 8,
+    "e5m2": 8,
+    "e4m3fnuz": 8,
+    "e5m2fnuz": 8,
+    "e2m1": 4,
+}
 """Bits of the element types."""
 
 
@@ -23,6 +38,8 @@ class WarpMma:
     accumulator: str
     since: int
     """The first generation of GPUs that has it."""
+    threads: ClassVar[int] = 32
+    """Who execute it together."""
 
     @property
     def name(self) -> str:
@@ -50,8 +67,13 @@ class WarpMma:
 
 
 def elements_per_register(kind: str) -> int:
-    """How many elements of a type one register holds."""
-    return REGISTER_BITS // WIDTHS[kind]
+    """How many elements of a type one register holds; an element of 64 bits counts as a register."""
+    return max(REGISTER_BITS // WIDTHS[kind], 1)
+
+
+def register_bytes(kind: str) -> int:
+    """Of a register that holds such elements."""
+    return max(REGISTER_BITS, WIDTHS[kind]) // 8
 
 
 def _thread_value_layout(rows: int, columns: int, together: int) -> Layout:

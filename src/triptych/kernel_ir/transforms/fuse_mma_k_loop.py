@@ -13,15 +13,14 @@ from triptych.ir.modules import operations_named
 from triptych.ir.types import byte_size
 from triptych.kernel_ir.analysis.addresses import base, private_place
 from triptych.kernel_ir.dialects.kernel_operations import is_pure, operations
-from triptych.kernel_ir.dialects.matrix_copies import REGISTER_BITS
-from triptych.kernel_ir.dialects.mma import WARP_MMAS, elements_per_register
+from triptych.kernel_ir.dialects.mma import WIDTHS, register_bytes
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, MMA
+from triptych.kernel_ir.dialects.wave_mma import mma_of
 
 _FEWEST = 64
 """Registers of sums of a thread: fewer, of all warps, stay in the cache next to a core."""
 _DEEPEST = 128
 """Of k: tables of registers are constants of the program."""
-_REGISTER_BYTES = REGISTER_BITS // 8
 
 
 def fuse_mma_k_loop(module: Module) -> None:
@@ -49,7 +48,7 @@ def _runs(block: Block) -> list[list[Operation]]:
 def _follows(run: list[Operation], operation: Operation) -> bool:
     """Whether a product adds to what those of a run have computed, in place. Sums in f16 are rounded by each."""
     first = run[0]
-    instruction = WARP_MMAS[str(operation.attributes["instruction"].value)]
+    instruction = mma_of(operation)
     slices = sum(list(one.attributes["tiles"])[2] for one in (*run, operation))
     d, _, _, c = operation.operands
     return (
@@ -80,16 +79,16 @@ def _may_precede(operation: Operation, run: list[Operation]) -> bool:
 
 def _uses(product: Operation, array: Value, written: range) -> bool:
     """Whether a product has registers in a part of an array of the thread."""
-    instruction = WARP_MMAS[str(product.attributes["instruction"].value)]
+    instruction = mma_of(product)
     kinds = (instruction.accumulator, instruction.a, instruction.b, instruction.accumulator)
     for operand, name, kind in zip(product.operands, "dabc", kinds, strict=True):
         if base(operand) != array:
             continue
         if operand != array:
             return True
-        size = _REGISTER_BYTES // elements_per_register(kind)
+        size = WIDTHS[kind] // 8
         starts = (number * size for number in product.attributes[name])
-        if any(start < written.stop and written.start < start + _REGISTER_BYTES for start in starts):
+        if any(start < written.stop and written.start < start + register_bytes(kind) for start in starts):
             return True
     return False
 

@@ -66,6 +66,8 @@ _TABLE = (
     TypeInfo("Float8E4M3", "float", 8, "f8E4M3", ("Float16",)),
     TypeInfo("Float8E4M3FN", "float", 8, "f8E4M3FN", ("Float16",)),
     TypeInfo("Float8E4M3B11FNUZ", "float", 8, "f8E4M3B11FNUZ", ("Float16",)),
+    TypeInfo("Float8E4M3FNUZ", "float", 8, "f8E4M3FNUZ", ("Float16",)),
+    TypeInfo("Float8E5M2FNUZ", "float", 8, "f8E5M2FNUZ", ("Float16",)),
     TypeInfo("Float8E5M2", "float", 8, "f8E5M2", ("Float16",)),
     TypeInfo("Float8E8M0FNU", "float", 8, "f8E8M0FNU", ("BFloat16",)),
     TypeInfo("Float16", "float", 16, "f16", ("Float32",)),

@@ -154,6 +154,18 @@ class Float8E4M3B11FNUZ(Numeric):
     __slots__ = ()
 
 
+class Float8E4M3FNUZ(Numeric):
+    """8 bits: 4 significant bits, up to 240, no infinities and one zero: what the matrix cores of MI300 multiply."""
+
+    __slots__ = ()
+
+
+class Float8E5M2FNUZ(Numeric):
+    """8 bits: 3 significant bits, up to 57344, no infinities and one zero: what the matrix cores of MI300 multiply."""
+
+    __slots__ = ()
+
+
 class Float8E8M0FNU(Numeric):
     """8 bits, a power of two from 2**-127 to 2**127: a scale of blocks of narrow floats."""
 

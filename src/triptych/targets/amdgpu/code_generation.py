@@ -19,6 +19,7 @@ from triptych.targets.amdgpu.code_object.metadata import kernels_of
 from triptych.targets.amdgpu.code_object.resources import occupancy, resources_of
 from triptych.targets.amdgpu.description.chips import Chip
 from triptych.targets.amdgpu.description.instructions import may_call
+from triptych.targets.amdgpu.description.matrix_instructions import may_multiply
 
 TRIPLE = "amdgcn-amd-amdhsa"
 _DECLARED = re.compile(r"^declare [^@]*@([\w.]+)\(", re.MULTILINE)
@@ -59,7 +60,7 @@ def _request(options: CompileOptions, chip: Chip) -> Request:
 def check_names(text: str, chip: Chip) -> None:
     """LLVM makes calls of intrinsics that it does not know, and ends its process for those that a chip lacks."""
     for name in _DECLARED.findall(text):
-        if name.startswith(_OURS) and not may_call(name, chip):
+        if name.startswith(_OURS) and not may_call(name, chip) and not may_multiply(name, chip):
             raise CodegenError(f"{chip.name} has no instruction for an intrinsic", found=name)
 
 
@@ -75,7 +76,7 @@ def deserialize(lowered: Lowered, frozen: Serialized, options: Mapping[str, Any]
 
 def _compiled(lowered: Lowered, options: Mapping[str, Any], chip: Chip, assembly: str, code: bytes) -> Compiled:
     name = f"{lowered.traced.name}.{chip.name}"
-    keep_files(name, options, ("s", assembly.encode()), ("hsaco", code))
+    keep_files(name, options, assembly=("s", assembly.encode), binary=("hsaco", lambda: code))
     views: dict[str, Any] = {
         _ASSEMBLY: lambda: assembly,
         _CODE: lambda: code,

@@ -19,6 +19,7 @@ from triptych.targets.amdgpu.description.chips import Chip
 from triptych.targets.amdgpu.passes.check_chip import ROLES, checking, checking_launches, checking_roles
 from triptych.targets.amdgpu.passes.copies_into_lds import COPIES as LDS_COPIES
 from triptych.targets.amdgpu.passes.copies_into_lds import ISSUED, copying, part_async_copies
+from triptych.targets.amdgpu.passes.expand_mma import PRODUCTS, expand_tile_mma
 from triptych.targets.amdgpu.passes.kernel_functions import (
     CALLS,
     CHECKS,
@@ -137,6 +138,7 @@ def _to_llvm(chip: Chip) -> tuple[PassSpec, ...]:
         PassSpec("inline-remainders", "There is no library.", inline_remainders, CALLS, _NOTHING),
         PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops, adds=_NOTHING),
         PassSpec("hoist-allocas", "Memory that a loop reserves grows in every iteration.", hoist_allocas),
+        PassSpec("expand-tile-mma", "Matrix instructions last: they are many.", expand_tile_mma, PRODUCTS),
         PassSpec("use-private-memory", "Memory of a thread has its own addresses.", use_private_memory, ARRAYS),
         PassSpec("part-async-copies", "LLVM would wait for all at once.", part_async_copies, ISSUED, _NOTHING),
         PassSpec("mark-atomics", "Updates of floats are instructions.", mark_atomics, UPDATES, _NOTHING),

@@ -16,7 +16,7 @@ from triptych.metastage.trace.errors import OperandTypeError
 
 NOT_OF_THE_DEVICE = (
     *("Arch", "ProxyKind", "SharedSpace", "WARP_SIZE", "FULL_MASK"),
-    *("get_max_tmem_alloc_cols", "get_min_tmem_alloc_cols"),
+    *("get_max_tmem_alloc_cols", "get_min_tmem_alloc_cols", "num_warp_threads"),
 )
 
 

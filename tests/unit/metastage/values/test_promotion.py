@@ -21,6 +21,8 @@ NARROW_FLOATS = {
     "Float8E4M3": ml_dtypes.float8_e4m3,
     "Float8E4M3FN": ml_dtypes.float8_e4m3fn,
     "Float8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
+    "Float8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "Float8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
     "Float8E5M2": ml_dtypes.float8_e5m2,
     "Float8E8M0FNU": ml_dtypes.float8_e8m0fnu,
     "Float16": np.float16,

@@ -10,10 +10,10 @@ from triptych.cute.memory.addresses import checks_bounds
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.mma.atoms import BlockScales, MmaOperands, Operand, misfit
 from triptych.cute.mma.run_time_fields import Fields, RunTimeField
+from triptych.cute.mma.typed import SCALE_WORDS, Shape3, TypedMmaOp
 from triptych.cute.nvgpu.cta_groups import CtaGroup
 from triptych.cute.nvgpu.shared_operands import keeps_wide_pieces, shared_fragment, slices
 from triptych.cute.nvgpu.tcgen05.smem_descriptors import second_buffer
-from triptych.cute.nvgpu.typed_mma import SCALE_WORDS, Shape3, TypedMmaOp
 from triptych.cute.tensors.layout_orders import OperandMajorMode
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_trace, tracing

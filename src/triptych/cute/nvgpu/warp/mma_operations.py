@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.mma.atoms import MmaOperands, MmaOperation, threads_of_block
-from triptych.cute.nvgpu.typed_mma import TYPES, WORDS, Shape3, TypedMmaOp
-from triptych.cute.tensors.register_arrays import array_of, register_offsets
-from triptych.cute.tracing.device import tracing
+from triptych.cute.mma.atoms import MmaOperands
+from triptych.cute.mma.register_products import described, emit_tile_mma, require_threads, written
+from triptych.cute.mma.typed import TYPES, WORDS, Shape3, TypedMmaOp
 from triptych.cute.tracing.eager import eager
-from triptych.cute.tracing.errors import MatrixTilingError, UnknownMatrixInstructionError
+from triptych.cute.tracing.errors import UnknownMatrixInstructionError
 from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma
-from triptych.kernel_ir.dialects.tile import MMA, WARP_THREADS
+from triptych.kernel_ir.dialects.tile import WARP_THREADS
 from triptych.layout import Layout
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import (
@@ -25,33 +24,6 @@ from triptych.metastage.values.scalars import (
     Uint8,
 )
 from triptych.support.dataclass import dataclass
-
-# Meta-stage, products by whole warps: one `tile.mma` stands for all instructions, until a target writes them out.
-
-
-def emit_tile_mma(instruction: str, product: MmaOperands) -> None:
-    """One `tile.mma` for all instructions of a product."""
-    trace = tracing()
-    builder = trace.builder
-    operands = [product.d, product.a, product.b, product.c]
-    arrays = [array_of(operand.tensor, operand.name) for operand in operands]
-    attributes = {"instruction": builder.string(instruction), "tiles": builder.integers(product.tiles)}
-    for operand, (_, start) in zip(operands, arrays, strict=True):
-        offsets = register_offsets(operand.tensor, start, operand.modes, operand.name, operand.extents)
-        attributes[operand.name.lower()] = builder.integers(offsets)
-    trace.operation(MMA, [array for array, _ in arrays], attributes=attributes)
-
-
-def require_threads(op: MmaOperation, needed: int) -> None:
-    """A block must have the threads of all atoms, and warps that are whole."""
-    threads = threads_of_block(op)
-    if threads is not None and (threads < needed or threads % WARP_THREADS):
-        raise MatrixTilingError(
-            "the block has too few threads" if threads < needed else "the last warp of the block is not whole",
-            span=place(),
-            found=f"a block of {threads} threads for a product by {needed}",
-            expected=f"a multiple of {WARP_THREADS} threads, {needed} or more",
-        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,8 +55,8 @@ class WarpMmaOp(OfWarp):
             raise UnknownMatrixInstructionError(
                 f"{type(self).__name__} has no such instruction",
                 span=place(),
-                found=_described(self.a_dtype, self.b_dtype, self.acc_dtype, self.shape_mnk),
-                expected="one of " + "; ".join(map(_entry, known)),
+                found=described(self.a_dtype, self.b_dtype, self.acc_dtype, self.shape_mnk),
+                expected="one of " + "; ".join(map(written, known)),
                 instead=self._nearest(known),
             )
 
@@ -92,7 +64,7 @@ class WarpMmaOp(OfWarp):
         """The instruction that shares most with what was asked for."""
         asked = {self.a_dtype, self.acc_dtype, self.shape_mnk}
         shared = [len(asked & {TYPES[one.a], TYPES[one.accumulator], one.shape_mnk}) for one in known]
-        return _entry(known[shared.index(max(shared))])
+        return written(known[shared.index(max(shared))])
 
     @property
     def instruction(self) -> WarpMma:
@@ -101,7 +73,7 @@ class WarpMmaOp(OfWarp):
 
     def emit(self, product: MmaOperands) -> None:
         """All instructions as one operation."""
-        emit_tile_mma(self.instruction.name, product)
+        emit_tile_mma(self.instruction, product)
 
     def _name(self) -> str:
         return f"{self._shape_and_types()}.{WORDS.get(self.acc_dtype, '')}"
@@ -158,13 +130,3 @@ class MmaI8Op(_WarpMmaOfBytesOp):
 
     __slots__ = ()
     factors = (Int8, Uint8)
-
-
-def _entry(instruction: WarpMma) -> str:
-    a, b, accumulator = (TYPES[word] for word in (instruction.a, instruction.b, instruction.accumulator))
-    return _described(a, b, accumulator, instruction.shape_mnk)
-
-
-def _described(a: type[Numeric], b: type[Numeric], accumulator: type[Numeric], shape: Shape3) -> str:
-    factors = a.__name__ if a is b else f"{a.__name__} with {b.__name__}"
-    return f"{factors} into {accumulator.__name__}, {shape}"

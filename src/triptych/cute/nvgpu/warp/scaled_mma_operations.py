@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from triptych.cute.mma.atoms import BlockScales, MmaOperands, Operand
-from triptych.cute.nvgpu.typed_mma import SCALE_WORDS, WORDS, Shape3
+from triptych.cute.mma.typed import SCALE_WORDS, WORDS, Shape3
 from triptych.cute.nvgpu.warp.mma_operations import OfWarp
 from triptych.cute.tensors.register_arrays import array_of, register_offsets
 from triptych.cute.tensors.tensor import Tensor

@@ -7,8 +7,8 @@ import enum
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaOperands
 from triptych.cute.mma.run_time_fields import Fields, RunTimeField
+from triptych.cute.mma.typed import TYPES, Shape3, TypedMmaOp
 from triptych.cute.nvgpu.shared_operands import shared_fragment
-from triptych.cute.nvgpu.typed_mma import TYPES, Shape3, TypedMmaOp
 from triptych.cute.nvgpu.warpgroup.mma_emission import emit_group_mma, require_warpgroups
 from triptych.cute.tensors.layout_orders import OperandMajorMode
 from triptych.cute.tensors.tensor import Tensor

@@ -40,13 +40,9 @@ def _widen_small(value: Expression, form: FloatFormat) -> Expression:
     The Float16 may be subnormal, which costs that instruction nothing; arithmetic on subnormal Float32 is slow.
     """
     pattern = value.convert("extui", "i16")
-    aligned = (pattern << (16 - form.width)).shifted_right_signed(_HALF.exponent_bits - form.exponent_bits)
-    if form.exponent_bits < _HALF.exponent_bits:
-        fields = (form.sign - 1) << (_HALF.mantissa_bits - form.mantissa_bits)
-        aligned = aligned & (_HALF.sign | fields)
-    number = aligned.bits_as("f16").convert("extf", "f32")
-    if form.bias != _HALF.bias:
-        number = number * math.ldexp(1.0, _HALF.bias - form.bias)
+    if not form.has_infinity and form.exponent_bits == _HALF.exponent_bits:
+        return _widen_full_range(pattern, form)
+    number = _as_half(pattern, form)
     if form.nan is None or form.exponent_bits == _HALF.exponent_bits:
         return number
     if not form.negative_zero:
@@ -56,6 +52,26 @@ def _widen_small(value: Expression, form: FloatFormat) -> Expression:
     if form.has_infinity:
         special = select(magnitude.equals(form.overflow), number * math.inf, special)
     return select(magnitude > form.largest, special, number)
+
+
+def _widen_full_range(pattern: Expression, form: FloatFormat) -> Expression:
+    """Of a format that has numbers where a Float16 has infinities: these as their halves, times two."""
+    assert form.nan is not None, "all patterns but one are numbers"
+    is_large = (pattern & (form.sign - 1)) > (((1 << form.exponent_bits) - 1) << form.mantissa_bits) - 1
+    number = _as_half(select(is_large, pattern - (1 << form.mantissa_bits), pattern), form)
+    return select(pattern.equals(form.nan), math.nan, select(is_large, number * 2.0, number))
+
+
+def _as_half(pattern: Expression, form: FloatFormat) -> Expression:
+    """The fields as those of a Float16, in Float32."""
+    aligned = (pattern << (16 - form.width)).shifted_right_signed(_HALF.exponent_bits - form.exponent_bits)
+    if form.exponent_bits < _HALF.exponent_bits:
+        fields = (form.sign - 1) << (_HALF.mantissa_bits - form.mantissa_bits)
+        aligned = aligned & (_HALF.sign | fields)
+    number = aligned.bits_as("f16").convert("extf", "f32")
+    if form.bias != _HALF.bias:
+        number = number * math.ldexp(1.0, _HALF.bias - form.bias)
+    return number
 
 
 def _widen_power(value: Expression) -> Expression:

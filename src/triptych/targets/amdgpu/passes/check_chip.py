@@ -28,6 +28,8 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     traits,
     walk,
 )
+from triptych.kernel_ir.dialects.tile import MMA
+from triptych.kernel_ir.dialects.wave_mma import WAVE_MMAS
 from triptych.kernel_ir.transforms.mathematics.formulas import COMPUTED, FORMULAS
 from triptych.objectstage.device_errors import ArchitectureError
 from triptych.support.float_formats import FLOAT_FORMATS
@@ -39,6 +41,7 @@ from triptych.targets.amdgpu.description.instructions import (
     may_call,
     why_missing,
 )
+from triptych.targets.amdgpu.description.matrix_instructions import problem, written
 
 _BARRIERS = frozenset({"gpu.barrier", simt.BARRIER})
 ROLES = frozenset({"scf.if"})
@@ -87,6 +90,8 @@ def _check(chip: Chip, kernel: Operation, operation: Operation) -> None:
         _check_function(chip, operation)
     elif name == simt.BARRIER:
         _check_barrier(chip, kernel, operation)
+    elif name == MMA and operation.attributes["instruction"].value in WAVE_MMAS:
+        _check_product(chip, operation)
     elif name not in OPERATIONS and not name.startswith(DIALECTS):
         why, instead = why_missing(name)
         raise _missing(chip, operation, why, instead, name)
@@ -101,6 +106,14 @@ def _check_function(chip: Chip, operation: Operation) -> None:
         return
     found = f"{operation.name.removeprefix('math.')} of {'Float64' if is_float(element, 64) else text}"
     raise _missing(chip, operation, "has no library of such functions", "Float32", found)
+
+
+def _check_product(chip: Chip, operation: Operation) -> None:
+    entry = WAVE_MMAS[operation.attributes["instruction"].value]
+    found = problem(entry, chip)
+    if found is not None:
+        why, instead = found
+        raise _missing(chip, operation, why, instead, written(entry))
 
 
 def _check_barrier(chip: Chip, kernel: Operation, operation: Operation) -> None:

@@ -15,15 +15,20 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import callee, kernels, operations_named
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import PRIVATE_SPACE, pointer_to
-from triptych.kernel_ir.dialects.kernel_operations import dimension, known_block
+from triptych.kernel_ir.dialects.kernel_operations import contains, dimension, known_block
+from triptych.kernel_ir.dialects.tile import MMA
 from triptych.targets.amdgpu.description import instructions as isa
-from triptych.targets.amdgpu.description.chips import SIMDS, THREADS, Chip
+from triptych.targets.amdgpu.description.chips import SIMDS, THREADS, Chip, Feature
 
 # Pass `bound-waves`: what a launch promises about the block bounds the registers of a thread.
 #
 # Without it LLVM assumes blocks of 1024 threads, of which four waves share a SIMD, and spills what has no room there.
 
 _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blocks_per_mp"
+_FOR_PRODUCTS = "iterative-minreg"
+"""How LLVM orders instructions where sums of MFMA fill the registers: its usual way moves whole sums to other registers
+and back in every turn of a loop (`benchmarks.matrix_core_loop`: 32 moves beside 32 products). WMMA has no registers of
+a second kind; there the usual way takes the fewest."""
 _WAVES = "triptych.waves"
 """On a kernel, until it is a function of LLVM: attributes of that function, in pairs."""
 
@@ -50,6 +55,8 @@ def _bound(kernel: Operation, chip: Chip) -> None:
     if _FEWEST_BLOCKS in attributes:
         waves = -(-attributes[_FEWEST_BLOCKS].value * -(-threads // chip.lanes) // SIMDS)
         pairs["amdgpu-waves-per-eu"] = str(min(max(waves, 1), chip.waves))
+    if Feature.MFMA in chip.features and contains(kernel, frozenset({MMA})):
+        pairs["amdgpu-sched-strategy"] = _FOR_PRODUCTS
     for hint in (_MOST_THREADS, _FEWEST_BLOCKS):
         if hint in attributes:
             del attributes[hint]

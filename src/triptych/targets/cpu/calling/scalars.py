@@ -50,6 +50,8 @@ _NARROW_FLOATS = {
     "Float8E4M3": "f8E4M3",
     "Float8E4M3FN": "f8E4M3FN",
     "Float8E4M3B11FNUZ": "f8E4M3B11FNUZ",
+    "Float8E4M3FNUZ": "f8E4M3FNUZ",
+    "Float8E5M2FNUZ": "f8E5M2FNUZ",
     "Float8E8M0FNU": "f8E8M0FNU",
     "Float6E3M2FN": "f6E3M2FN",
     "Float6E2M3FN": "f6E2M3FN",

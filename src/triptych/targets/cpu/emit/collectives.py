@@ -393,25 +393,25 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
 # Warp convergence: instructions that all threads of a warp execute together; a missing lane is an error there.
 
 
-def require_whole_warp(warp: Warp, operation: Operation) -> None:
+def require_whole_warp(warp: Warp, operation: Operation, threads: int = WARP_THREADS) -> None:
     """Lanes that are missing have no part in the result of the others: on a GPU it is undefined."""
     code = warp.code
-    if code.width != WARP_THREADS:
+    if code.width != threads:
         raise LoweringError(
-            f"an instruction of {WARP_THREADS} threads on a machine whose warps have {code.width} lanes",
+            f"an instruction of {threads} threads on a machine whose warps have {code.width} lanes",
             span=place_of(operation),
             found=operation.name.partition(".")[2],
             expected="an instruction that the machine has",
         )
     if warp.mask is None:
         return
-    every = code.compare("eq", code.bits(warp.mask), code.constant(-1, "i32"))
+    every = code.compare("eq", code.bits(warp.mask), code.constant(-1, f"i{code.width}"))
     attributes = code.check_attributes(
         PartialWarpError,
         "only some threads of a warp execute an instruction of the whole warp",
         span=place_of(operation),
         found=operation.name.partition(".")[2],
-        expected=f"all {WARP_THREADS} threads to come here together",
+        expected=f"all {threads} threads to come here together",
         instead="the instruction outside the branch, or a condition that is the same for a whole warp",
     )
     missing = code.first(code.invert(warp.mask))

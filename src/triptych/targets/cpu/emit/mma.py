@@ -1,8 +1,8 @@
-"""MMA of a warp on operands in registers: functions that are made for each instruction, and their calls."""
+"""MMA of a warp or a wave on operands in registers: functions that are made for each instruction, and their calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from string import Template
@@ -10,8 +10,9 @@ from string import Template
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation, Value
 from triptych.ir.location import place_of
-from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma, elements_per_register
-from triptych.kernel_ir.dialects.tile import MMA, WARP_THREADS
+from triptych.kernel_ir.dialects.mma import WIDTHS, elements_per_register
+from triptych.kernel_ir.dialects.tile import MMA
+from triptych.kernel_ir.dialects.wave_mma import RegisterMma, mma_of
 from triptych.layout import Layout, size
 from triptych.support.dataclass import dataclass
 from triptych.targets.cpu.emit.collectives import require_whole_warp
@@ -28,6 +29,8 @@ from triptych.targets.cpu.emit.warp import Warp
 
 CHUNK = 16
 """Lanes that are computed together."""
+_LIVE_BYTES = 16 * 4 * CHUNK
+"""Of the accumulators that stay in registers over k: the sums of a larger tile are computed a part at a time."""
 _SPREAD = Template("""
 scf.for %slice = %zero to %slices step %one : i64 {
   %far = arith.addi %k, %slice : i64
@@ -88,13 +91,13 @@ _DEEP = 32
 """Of k that is multiplied at a time: the spread operands of more would leave that cache, too."""
 
 
-def function_name(instruction: WarpMma) -> str:
+def function_name(instruction: RegisterMma) -> str:
     """The function (d, a, b, c: arrays; their tables of registers; M, N, K: i64) that runs an operation `tile.mma`."""
     return f"mma.{instruction.name}"
 
 
 @cache
-def product_functions(instruction: WarpMma) -> str:
+def product_functions(instruction: RegisterMma) -> str:
     """All functions that one instruction needs."""
     return "\n".join(WarpProduct(instruction).functions())
 
@@ -110,6 +113,7 @@ class Side:
     patterns: list[tuple[int, ...]]
     together: int
     """Elements of a register."""
+    threads: int
 
     @property
     def registers(self) -> int:
@@ -129,14 +133,14 @@ def values(tv: Layout) -> int:
     return count
 
 
-def _coordinates(tv: Layout, extent: int) -> dict[tuple[int, int], tuple[int, int]]:
+def _coordinates(side: Side) -> dict[tuple[int, int], tuple[int, int]]:
     """Where (row, column) of a tile lies: (value, lane)."""
     found = {}
-    for value in range(values(tv)):
-        for lane in range(WARP_THREADS):
-            number = tv((lane, value))
+    for value in range(values(side.tv)):
+        for lane in range(side.threads):
+            number = side.tv((lane, value))
             assert isinstance(number, int), "layouts of instructions are static"
-            found[number % extent, number // extent] = (value, lane)
+            found[number % side.extent, number // side.extent] = (value, lane)
     return found
 
 
@@ -149,21 +153,28 @@ class WarpProduct:
 
     _arrays: Sequence[str] = ("d", "a", "b", "c")
 
-    def __init__(self, instruction: WarpMma) -> None:
+    def __init__(self, instruction: RegisterMma) -> None:
         self._instruction = instruction
         self._name = function_name(instruction)
         m, n, self._depth = instruction.shape_mnk
         self._steps = 1 if instruction.accumulator == "f16" else max(1, _DEEP // self._depth)
         """Instructions along k that are run at a time; sums in f16 are rounded after each."""
         self._whole = instruction.accumulator == "s32"
-        self._computed = "i32" if self._whole else "f32"
+        self._computed = {"s32": "i32", "f64": "f64"}.get(instruction.accumulator, "f32")
+        self._element_bytes = WIDTHS["f64" if self._computed == "f64" else "f32"] // 8
+        self._threads = instruction.threads
         self._chunk = f"vector<{CHUNK}x{self._computed}>"
-        met = [self._met(value, start, m) for value in range(values(instruction.tv_c)) for start in (0, CHUNK)]
+        met = [self._met(value, start, m) for value in range(values(instruction.tv_c)) for start in self._starts()]
         rows, columns = (list(dict.fromkeys(side)) for side in zip(*met, strict=True))
-        self._left = Side("left", instruction.a, instruction.tv_a, m, rows, self._per_register(instruction.a))
-        self._right = Side("right", instruction.b, instruction.tv_b, n, columns, self._per_register(instruction.b))
+        a, b = (self._per_register(kind) for kind in (instruction.a, instruction.b))
+        self._left = Side("left", instruction.a, instruction.tv_a, m, rows, a, self._threads)
+        self._right = Side("right", instruction.b, instruction.tv_b, n, columns, b, self._threads)
         self._pairs = [(rows.index(row), columns.index(column)) for row, column in met]
         """For each chunk of the accumulators the patterns that it multiplies."""
+
+    def _starts(self) -> range:
+        """The first lanes of the chunks of a value."""
+        return range(0, self._threads, CHUNK)
 
     def _per_register(self, kind: str) -> int:
         return elements_per_register(kind)
@@ -196,24 +207,25 @@ class WarpProduct:
         return function_text(f"{self._name}.{side.name}", parameters, list(self._spread_lines(side)))
 
     def _spread_lines(self, side: Side) -> Iterator[str]:
-        where = _coordinates(side.tv, side.extent)
+        where = _coordinates(side)
         kept = [
             where[row, k] for k in range(self._depth) for pattern in side.patterns for row in pattern[: side.period]
         ]
         yield from self._read_rows(side)
         for at in range(len(kept) // CHUNK):
-            yield _picked(f"%s{at}", kept[at * CHUNK : (at + 1) * CHUNK], self._computed)
+            yield _picked(f"%s{at}", kept[at * CHUNK : (at + 1) * CHUNK], f"vector<{self._threads}x{self._computed}>")
             yield f"%t{at} = llvm.getelementptr %to[{at}] : (!llvm.ptr) -> !llvm.ptr, {self._chunk}"
             yield f"llvm.store %s{at}, %t{at} {{alignment = 64 : i64}} : {self._chunk}, !llvm.ptr"
 
     def _read_rows(self, side: Side) -> Iterator[str]:
         """Every value of the operand, in the type that is computed in: `%v0`, `%v1` …"""
-        kind = stored_type(side.kind)
+        row = f"vector<{self._threads}x{stored_type(side.kind)}>"
         for value in range(values(side.tv)):
-            yield from row_address(f"%p{value}", "%array", "%registers", value, side.together, kind)
-            row = f"vector<{WARP_THREADS}x{kind}>"
-            yield f"%m{value} = llvm.load %p{value} {{alignment = 32 : i64}} : !llvm.ptr -> {row}"
-            yield from converted(f"%v{value}", f"%m{value}", side.kind, WARP_THREADS)
+            yield from row_address(f"%p{value}", "%array", "%registers", value, side.together, row)
+            loaded = f"%v{value}" if side.kind == self._computed else f"%m{value}"
+            yield f"{loaded} = llvm.load %p{value} {{alignment = 32 : i64}} : !llvm.ptr -> {row}"
+            if side.kind != self._computed:
+                yield from converted(f"%v{value}", loaded, side.kind, self._threads)
 
     # multiplying ------------------------------------------------------------------------------------------------
     def _multiply(self, tiles: int) -> str:
@@ -222,29 +234,37 @@ class WarpProduct:
         for tile in range(tiles):
             lines += self._locate("c", tile)
             lines += self._locate("d", tile)
-        chunks = [(tile, chunk) for tile in range(tiles) for chunk in range(len(self._pairs))]
-        for tile, chunk in chunks:
-            lines += self._load_accumulator(tile, chunk)
-        lines += ["%zero = arith.constant 0 : i64", "%one = arith.constant 1 : i64"]
-        lines += self._add_products(tiles, chunks)
-        for i, (tile, chunk) in enumerate(chunks):
-            lines += self._store_accumulator(tile, chunk, f"%sums#{i}")
+        for number, chunks in enumerate(self._groups(tiles)):
+            for tile, chunk in chunks:
+                lines += self._load_accumulator(tile, chunk)
+            if number == 0:
+                lines += ["%zero = arith.constant 0 : i64", "%one = arith.constant 1 : i64"]
+            result = f"%sums{number or ''}"
+            lines += self._add_products(result, chunks)
+            for i, (tile, chunk) in enumerate(chunks):
+                lines += self._store_accumulator(tile, chunk, f"{result}#{i}")
         parameters = ("%d", "%d_registers", "%c", "%c_registers", "%left", "%right")
         pointers = (f"{name}: !llvm.ptr" for name in parameters)
         return function_text(f"{self._name}.{tiles}", (*pointers, "%next: i64", "%depth: i64"), lines)
 
-    def _add_products(self, tiles: int, chunks: Sequence[Chunk]) -> Iterator[str]:
-        """`%sums`, for each chunk `%x` and its products for all k."""
+    def _groups(self, tiles: int) -> Iterator[list[Chunk]]:
+        """The accumulators that are computed together: the same part of each tile, which shares rows of A."""
+        together = _LIVE_BYTES // (CHUNK * self._element_bytes * tiles)
+        for first in range(0, len(self._pairs), together):
+            part = range(first, min(first + together, len(self._pairs)))
+            yield [(tile, chunk) for tile in range(tiles) for chunk in part]
+
+    def _add_products(self, result: str, chunks: Sequence[Chunk]) -> Iterator[str]:
+        """For each chunk `%x` and its products for all k."""
         started = [f"%x{tile}_{chunk}" for tile, chunk in chunks]
-        yield from self._along_k("%sums", ("%zero", "%depth"), started, tiles, chunks)
+        yield from self._along_k(result, ("%zero", "%depth"), started, chunks)
 
     def _along_k(
         self,
         result: str,
         bounds: tuple[str, str],
         started: Sequence[str],
-        tiles: int,
-        chunks: Sequence[tuple[int, int]],
+        chunks: Sequence[Chunk],
     ) -> Iterator[str]:
         """A loop over a part of k."""
         carried = ", ".join(f"%a{i} = {name}" for i, name in enumerate(started))
@@ -254,9 +274,10 @@ class WarpProduct:
             f"{result}:{len(started)} = scf.for %k = {begin} to {end} step %one "
             f"iter_args({carried}) -> ({kinds}) : i64 {{"
         )
-        yield from self._load_spread("left", self._left, 0)
-        for tile in range(tiles):
-            yield from self._load_spread(f"right{tile}", self._right, tile)
+        rows, columns = (dict.fromkeys(side) for side in zip(*(self._pairs[chunk] for _, chunk in chunks), strict=True))
+        yield from self._load_spread("left", self._left, 0, rows)
+        for tile in dict.fromkeys(tile for tile, _ in chunks):
+            yield from self._load_spread(f"right{tile}", self._right, tile, columns)
         for i, (tile, chunk) in enumerate(chunks):
             left, right = self._pairs[chunk]
             yield from self._accumulate(f"%b{i}", f"%left{left}", f"%right{tile}{right}", f"%a{i}")
@@ -276,39 +297,40 @@ class WarpProduct:
                 f"{registers} = llvm.getelementptr %{array}_registers[%{array}t{tile}] "
                 ": (!llvm.ptr, i64) -> !llvm.ptr, i32"
             )
+        row = f"vector<{self._threads}x{kind}>"
         for value in range(values(self._instruction.tv_c)):
             name = f"%{array}{tile}_{value}"
-            yield from row_address(name, f"%{array}", registers, value, together, kind)
+            yield from row_address(name, f"%{array}", registers, value, together, row)
 
     def _load_accumulator(self, tile: int, chunk: int) -> Iterator[str]:
-        value, half = divmod(chunk, WARP_THREADS // CHUNK)
+        value, part = divmod(chunk, len(self._starts()))
         kind = stored_type(self._instruction.accumulator)
         name, memory = f"%x{tile}_{chunk}", f"vector<{CHUNK}x{kind}>"
-        yield f"{name}p = llvm.getelementptr %c{tile}_{value}[{half}] : (!llvm.ptr) -> !llvm.ptr, {memory}"
+        yield f"{name}p = llvm.getelementptr %c{tile}_{value}[{part}] : (!llvm.ptr) -> !llvm.ptr, {memory}"
         loaded = name if kind == self._computed else f"{name}s"
         yield f"{loaded} = llvm.load {name}p {{alignment = 32 : i64}} : !llvm.ptr -> {memory}"
         if loaded != name:
             yield f"{name} = arith.extf {loaded} : {memory} to {self._chunk}"
 
     def _store_accumulator(self, tile: int, chunk: int, total: str) -> Iterator[str]:
-        value, half = divmod(chunk, WARP_THREADS // CHUNK)
+        value, part = divmod(chunk, len(self._starts()))
         kind = stored_type(self._instruction.accumulator)
         name, memory = f"%y{tile}_{chunk}", f"vector<{CHUNK}x{kind}>"
-        yield f"{name}p = llvm.getelementptr %d{tile}_{value}[{half}] : (!llvm.ptr) -> !llvm.ptr, {memory}"
+        yield f"{name}p = llvm.getelementptr %d{tile}_{value}[{part}] : (!llvm.ptr) -> !llvm.ptr, {memory}"
         if kind != self._computed:
             yield f"{name} = arith.truncf {total} : {self._chunk} to {memory}"
             total = name
         yield f"llvm.store {total}, {name}p {{alignment = 32 : i64}} : {memory}, !llvm.ptr"
 
-    def _load_spread(self, name: str, side: Side, tile: int) -> Iterator[str]:
-        """What the chunks multiply for one k."""
+    def _load_spread(self, name: str, side: Side, tile: int, used: Iterable[int]) -> Iterator[str]:
+        """What chunks multiply for one k: the patterns that they use."""
         patterns, period = len(side.patterns), side.period
-        kind, size = f"vector<{period}x{self._computed}>", 4 * period
+        kind, size = f"vector<{period}x{self._computed}>", self._element_bytes * period
         repeated = ", ".join(str(lane % period) for lane in range(CHUNK))
         yield f"%{name}_n = arith.constant {patterns} : i64"
         yield f"%{name}_k = arith.muli %k, %{name}_n : i64"
         yield f"%{name}_p = llvm.getelementptr %{side.name}[%{name}_k] : (!llvm.ptr, i64) -> !llvm.ptr, {kind}"
-        for p in range(patterns):
+        for p in used:
             at = tile * self._spread_chunks(side, self._steps) * CHUNK // period + p
             yield f"%{name}{p}_p = llvm.getelementptr %{name}_p[{at}] : (!llvm.ptr) -> !llvm.ptr, {kind}"
             yield f"%{name}{p}_v = llvm.load %{name}{p}_p {{alignment = {size} : i64}} : !llvm.ptr -> {kind}"
@@ -365,10 +387,9 @@ def function_text(name: str, parameters: Sequence[str], lines: Sequence[str]) ->
     return "\n".join([head + " {", *lines, "func.return", "}"])
 
 
-def row_address(name: str, array: str, registers: str, value: int, together: int, kind: str) -> Iterator[str]:
-    """The address of one value of all lanes: its register begins where the table says."""
+def row_address(name: str, array: str, registers: str, value: int, together: int, row: str) -> Iterator[str]:
+    """The address of one value of all lanes, a vector of the type `row`: its register begins where the table says."""
     register, part = divmod(value, together)
-    row = f"vector<{WARP_THREADS}x{kind}>"
     yield f"{name}r = llvm.getelementptr {registers}[{register}] : (!llvm.ptr) -> !llvm.ptr, i32"
     yield f"{name}o = llvm.load {name}r : !llvm.ptr -> i32"
     yield f"{name}i = arith.extui {name}o : i32 to i64"
@@ -376,19 +397,19 @@ def row_address(name: str, array: str, registers: str, value: int, together: int
     yield f"{name} = llvm.getelementptr {name}b[{part}] : (!llvm.ptr) -> !llvm.ptr, {row}"
 
 
-def _picked(result: str, sources: Sequence[tuple[int, int]], kind: str) -> str:
-    """A chunk of elements out of the rows of one or two values."""
+def _picked(result: str, sources: Sequence[tuple[int, int]], row: str) -> str:
+    """A chunk of elements out of the rows, of the type `row`, of one or two values."""
     rows = sorted({value for value, _ in sources})
     assert len(rows) <= 2, "no instruction spreads a chunk over more values"
-    places = [rows.index(value) * WARP_THREADS + lane for value, lane in sources]
-    row = f"vector<{WARP_THREADS}x{kind}>"
+    lanes = int(row.partition("<")[2].partition("x")[0])
+    places = [rows.index(value) * lanes + lane for value, lane in sources]
     return f"{result} = vector.shuffle %v{rows[0]}, %v{rows[-1]} [{', '.join(map(str, places))}] : {row}, {row}"
 
 
 def multiply(warp: Warp, operation: Operation) -> None:
     """All tiles by one call: the arrays of the warp, and where in them the registers of each tile are."""
-    require_whole_warp(warp, operation)
-    instruction = WARP_MMAS[str(operation.attributes["instruction"].value)]
+    instruction = mma_of(operation)
+    require_whole_warp(warp, operation, instruction.threads)
     warp.arrays.define(product_functions(instruction))
     arrays = [array_of(warp, operation, operand) for operand in operation.operands]
     tables = [table(warp, list(operation.attributes[name])) for name in "dabc"]

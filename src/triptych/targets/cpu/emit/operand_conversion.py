@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-_STORED = {"bf16": "i16", "tf32": "f32", "e4m3": "i8", "e5m2": "i8", "e2m1": "i8", "s8": "i8", "u8": "i8", "s32": "i32"}
+_STORED = {
+    "bf16": "i16",
+    "tf32": "f32",
+    "s32": "i32",
+    **dict.fromkeys(("e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e2m1", "s8", "u8"), "i8"),
+}
 """Elements whose type in memory has another name."""
 
 
@@ -30,6 +35,8 @@ def converted(result: str, value: str, kind: str, lanes: int) -> Iterator[str]:
         yield f"{result} = arith.bitcast {result}a : {i32} to {f32}"
     elif kind == "e2m1":
         yield from _converted_e2m1(result, value, lanes)
+    elif kind in _FNUZ:
+        yield from _converted_fnuz(result, value, kind, lanes)
     elif kind in ("ue4m3", "ue8m0"):
         yield from _converted_scale(result, value, kind, lanes)
     elif kind in ("s8", "u8"):
@@ -95,5 +102,28 @@ def _converted_e4m3(result: str, value: str, lanes: int) -> Iterator[str]:
     yield f"{result}m = arith.constant dense<127> : {i8}"
     yield f"{result}u = arith.andi {value}, {result}m : {i8}"
     yield f"{result}q = arith.cmpi eq, {result}u, {result}m : {i8}"
+    yield f"{result}x = arith.constant dense<0x7FC00000> : {f32}"
+    yield f"{result} = arith.select {result}q, {result}x, {result}f : {i1}, {f32}"
+
+
+_FNUZ = {"e4m3fnuz": (3, 8), "e5m2fnuz": (2, 16)}
+"""Of the formats with one zero: bits of the mantissa, and the bias of the exponent."""
+
+
+def _converted_fnuz(result: str, value: str, kind: str, lanes: int) -> Iterator[str]:
+    """As the bits of an f32, whose exponent has another bias. What would be minus zero stands for no number."""
+    mantissa, bias = _FNUZ[kind]
+    f32, i32, i8, i1 = (f"vector<{lanes}x{name}>" for name in ("f32", "i32", "i8", "i1"))
+    yield f"{result}w = arith.extsi {value} : {i8} to {i32}"
+    yield f"{result}n = arith.constant dense<{23 - mantissa}> : {i32}"
+    yield f"{result}s = arith.shli {result}w, {result}n : {i32}"
+    magnitude = 127 << 23 - mantissa
+    yield f"{result}k = arith.constant dense<{magnitude - (1 << 31)}> : {i32}"  # the sign, and not the copies below
+    yield f"{result}b = arith.andi {result}s, {result}k : {i32}"
+    yield f"{result}h = arith.bitcast {result}b : {i32} to {f32}"
+    yield f"{result}c = arith.constant dense<{float(2 ** (127 - bias))}> : {f32}"
+    yield f"{result}f = arith.mulf {result}h, {result}c : {f32}"
+    yield f"{result}m = arith.constant dense<-128> : {i8}"
+    yield f"{result}q = arith.cmpi eq, {value}, {result}m : {i8}"
     yield f"{result}x = arith.constant dense<0x7FC00000> : {f32}"
     yield f"{result} = arith.select {result}q, {result}x, {result}f : {i1}, {f32}"

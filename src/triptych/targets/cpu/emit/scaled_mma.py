@@ -67,7 +67,7 @@ class _ScaledProduct(WarpProduct):
         yield "%shift4 = arith.constant dense<4> : " + _BYTES
         count = values(side.tv)
         for byte in range(count // 2 if packed else count):
-            yield from row_address(f"%p{byte}", "%array", "%registers", byte, 4, "i8")
+            yield from row_address(f"%p{byte}", "%array", "%registers", byte, 4, _BYTES)
             yield f"%m{byte} = llvm.load %p{byte} {{alignment = 32 : i64}} : !llvm.ptr -> {_BYTES}"
             if packed:
                 yield from converted(f"%v{2 * byte}", f"%m{byte}", "e2m1", WARP_THREADS)
@@ -83,7 +83,7 @@ class _ScaledProduct(WarpProduct):
         begin = self._elements(side)
         rows = f"vector<{WARP_THREADS}xf32>"
         for scale in range(self._scaled.scales):
-            yield from row_address(f"%q{scale}", "%scale_array", "%scale_registers", scale, self._scaled.scales, "i8")
+            yield from row_address(f"%q{scale}", "%scale_array", "%scale_registers", scale, self._scaled.scales, _BYTES)
             yield f"%g{scale} = llvm.load %q{scale} {{alignment = 32 : i64}} : !llvm.ptr -> {_BYTES}"
             yield from converted(f"%w{scale}", f"%g{scale}", self._scaled.scale, WARP_THREADS)
             for p, pattern in enumerate(side.patterns):
@@ -95,7 +95,7 @@ class _ScaledProduct(WarpProduct):
                 yield f"llvm.store {name}, {name}p {{alignment = 64 : i64}} : {self._chunk}, !llvm.ptr"
 
     # multiplying ------------------------------------------------------------------------------------------------
-    def _add_products(self, tiles: int, chunks: Sequence[Chunk]) -> Iterator[str]:
+    def _add_products(self, result: str, chunks: Sequence[Chunk]) -> Iterator[str]:
         names = range(len(chunks))
         carried = ", ".join(f"%o{i} = %x{tile}_{chunk}" for i, (tile, chunk) in enumerate(chunks))
         kinds = ", ".join([self._chunk] * len(chunks))
@@ -103,14 +103,14 @@ class _ScaledProduct(WarpProduct):
         yield f"%vector = arith.constant {self._scaled.vector} : i64"
         yield f"%blocks = arith.constant {self._scaled.scales} : i64"
         yield (
-            f"%sums:{len(chunks)} = scf.for %block = %zero to %blocks step %one "
+            f"{result}:{len(chunks)} = scf.for %block = %zero to %blocks step %one "
             f"iter_args({carried}) -> ({kinds}) : i64 {{"
         )
         yield "%begin = arith.muli %block, %vector : i64"
         yield "%end = arith.addi %begin, %vector : i64"
-        yield from self._along_k("%parts", ("%begin", "%end"), ["%none" for _ in names], tiles, chunks)
+        yield from self._along_k("%parts", ("%begin", "%end"), ["%none" for _ in names], chunks)
         yield from self._load_scales("scale_left", self._left, 0)
-        for tile in range(tiles):
+        for tile in dict.fromkeys(tile for tile, _ in chunks):
             yield from self._load_scales(f"scale_right{tile}_", self._right, tile)
         for i, (tile, chunk) in enumerate(chunks):
             left, right = self._pairs[chunk]

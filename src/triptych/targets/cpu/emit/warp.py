@@ -383,8 +383,7 @@ class Warp:
         assert counted is not None, "the value is a vector of the thread"
         count, element = counted
         if isinstance(found, ArrayOfStructs):
-            places = [lane * count + place for lane in range(code.width)]
-            return code.shuffle(found.value, found.value, places, element)
+            return code.element_of_lanes(found.value, place, count, element)
         assert isinstance(found, Scalar), "other forms of a vector are one for all lanes"
         for known in reversed(self._vectors):
             if value in known:

@@ -14,10 +14,12 @@ from functools import cache
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Module, Operation, Value
+from triptych.ir.location import place_of
 from triptych.ir.modules import kernels, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import producer
 from triptych.kernel_ir.dialects.mma import SCALED_WARP_MMAS, WARP_MMAS, ScaledWarpMma, WarpMma
 from triptych.kernel_ir.dialects.tile import MMA, MMA_BLOCK_SCALE
+from triptych.objectstage.device_errors import ArchitectureError
 from triptych.support.dataclass import dataclass
 from triptych.targets.nvptx.description.architectures import Architecture
 
@@ -145,7 +147,7 @@ class _Expansion(_Fragments):
     """Builds what stands for one operation, in front of it and at its place in the source."""
 
     def __init__(self, operation: Operation, words: _Words, architecture: Architecture) -> None:
-        self._meant = WARP_MMAS[operation.attributes["instruction"].value]
+        self._meant = _known(operation, architecture)
         super().__init__(operation, words, self._meant)
         self._widening = words.widening
         self._written = written_as(self._meant, architecture)
@@ -199,6 +201,20 @@ class _Expansion(_Fragments):
         made = self._builder.value("nvvm.mma.sync", (*a, *b, *c), together, self._words)
         places = ({"position": self._attribute(f"array<i64: {i}>")} for i in range(len(c)))
         return [self._builder.value("llvm.extractvalue", (made,), register, place) for place in places]
+
+
+def _known(operation: Operation, architecture: Architecture) -> WarpMma:
+    """The instruction of an operation, which may be one of other GPUs."""
+    name = operation.attributes["instruction"].value
+    if name in WARP_MMAS:
+        return WARP_MMAS[name]
+    raise ArchitectureError(
+        f"{architecture.name} has no instruction for this",
+        span=place_of(operation),
+        found=name,
+        expected="an operation of nvgpu.warp, nvgpu.warpgroup or nvgpu.tcgen05",
+        instead="target='cpu'",
+    )
 
 
 class _ScaledExpansion(_Fragments):

@@ -1,4 +1,4 @@
-"""Products of tiles on the CPU: every warp instruction against NumPy, exactly, with registers in any order."""
+"""Products of tiles on the CPU: every instruction of warps and waves against NumPy, exactly, registers in any order."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from triptych.ir.llvm.bridge import to_llvm_ir
 from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.passes import run_passes
-from triptych.kernel_ir.dialects.mma import WARP_MMAS, WarpMma, elements_per_register
-from triptych.kernel_ir.dialects.tile import WARP_THREADS as WARP
+from triptych.kernel_ir.dialects.mma import WARP_MMAS, elements_per_register
+from triptych.kernel_ir.dialects.wave_mma import WAVE_MMAS, RegisterMma
 from triptych.layout import Layout
 from triptych.stages import PassSpec
 from triptych.targets.cpu.emit.mma import function_name, product_functions, values
@@ -30,16 +30,20 @@ TYPES: dict[str, Any] = {
     "f32": np.float32,
     "e4m3": ml_dtypes.float8_e4m3fn,
     "e5m2": ml_dtypes.float8_e5m2,
+    "e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "f64": np.float64,
     "s8": np.int8,
     "u8": np.uint8,
     "s32": np.int32,
 }
 PASSES = ("convert-scf-to-cf", "convert-math-to-llvm", "convert-vector-to-llvm", "convert-to-llvm")
 TILES = (2, 3, 2)
+MMAS: dict[str, RegisterMma] = {**WARP_MMAS, **WAVE_MMAS}
 
 
 @cache
-def compiled(instruction: WarpMma) -> LoadedObject:
+def compiled(instruction: RegisterMma) -> LoadedObject:
     """The functions of an instruction in this process."""
     name = function_name(instruction)
     text = product_functions(instruction).replace(f"func.func private @{name}(", f"func.func @{name}(")
@@ -54,13 +58,16 @@ def compiled(instruction: WarpMma) -> LoadedObject:
 class Operand:
     """Tiles in a matrix, and the same numbers as the lanes' registers hold them."""
 
-    def __init__(self, matrix: Any, tv: Layout, extents: tuple[int, int], kind: str, random: Any) -> None:
+    def __init__(
+        self, matrix: Any, tv: Layout, extents: tuple[int, int], kind: str, random: Any, threads: int = 32
+    ) -> None:
         rows, columns = (range(whole // part) for whole, part in zip(matrix.shape, extents, strict=True))
         self.tiles = [(i, j) for j in columns for i in rows]
         self._tv, self._extents, self._together = tv, extents, elements_per_register(kind)
+        self._threads = threads
         count = len(self.tiles) * values(tv) // self._together
         self.registers = (random.permutation(count) * self._together).astype(np.int32)
-        self.rows = np.zeros((count * self._together, WARP), TYPES[kind])
+        self.rows = np.zeros((count * self._together, threads), TYPES[kind])
         for row, lane, place in self._places():
             self.rows[row, lane] = matrix[place]
 
@@ -70,7 +77,7 @@ class Operand:
             for value in range(values(self._tv)):
                 register, part = divmod(value, self._together)
                 row = self.registers[number * per_tile + register] + part
-                for lane in range(WARP):
+                for lane in range(self._threads):
                     at: Any = self._tv((lane, value))
                     column, line = divmod(at, self._extents[0])
                     yield row, lane, (i * self._extents[0] + line, j * self._extents[1] + column)
@@ -89,7 +96,9 @@ def numbers(kind: str, shape: Sequence[int], random: Any) -> Any:
     return random.integers(low, 5, shape).astype(np.float32).astype(TYPES[kind])
 
 
-def multiplied(instruction: WarpMma, a: Operand, b: Operand, c: Operand, tiles: tuple[int, int, int] = TILES) -> None:
+def multiplied(
+    instruction: RegisterMma, a: Operand, b: Operand, c: Operand, tiles: tuple[int, int, int] = TILES
+) -> None:
     """D in the place of C."""
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8, *[ctypes.c_int64] * 3)
     function = prototype(compiled(instruction).address)
@@ -109,39 +118,55 @@ def _aligned(array: Any) -> Any:
 
 
 @pytest.mark.parametrize("slices", [1, 2, 5])
-@pytest.mark.parametrize("name", WARP_MMAS)
+@pytest.mark.parametrize("name", MMAS)
 def test_a_product_of_tiles_is_numpys(name: str, slices: int) -> None:
     """Some slices of k are multiplied at a time."""
-    instruction, random = WARP_MMAS[name], np.random.default_rng(7)
+    instruction, random = MMAS[name], np.random.default_rng(7)
+    threads = instruction.threads
     tiles = (*TILES[:2], slices)
     m, n, k = (extent * count for extent, count in zip(instruction.shape_mnk, tiles, strict=True))
     atom_m, atom_n, atom_k = instruction.shape_mnk
     left = numbers(instruction.a, (m, k), random)
     right = numbers(instruction.b, (n, k), random)
     added = numbers(instruction.accumulator, (m, n), random)
-    a = Operand(left, instruction.tv_a, (atom_m, atom_k), instruction.a, random)
-    b = Operand(right, instruction.tv_b, (atom_n, atom_k), instruction.b, random)
-    c = Operand(added, instruction.tv_c, (atom_m, atom_n), instruction.accumulator, random)
+    a = Operand(left, instruction.tv_a, (atom_m, atom_k), instruction.a, random, threads)
+    b = Operand(right, instruction.tv_b, (atom_n, atom_k), instruction.b, random, threads)
+    c = Operand(added, instruction.tv_c, (atom_m, atom_n), instruction.accumulator, random, threads)
     multiplied(instruction, a, b, c, tiles)
     wide = [matrix.astype(np.float64) for matrix in (left, right, added)]
     np.testing.assert_array_equal(c.matrix((m, n)).astype(np.float64), wide[0] @ wide[1].T + wide[2])
 
 
-@pytest.mark.parametrize("kind", ["e4m3", "e5m2"])
+@pytest.mark.parametrize("kind", ["e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz"])
 def test_every_byte_is_the_number_of_its_format(kind: str) -> None:
     """A has all patterns, B is the identity: D shows what each byte was taken for."""
-    instruction = WARP_MMAS[f"m16n8k32.f32.{kind}.{kind}.f32"]
-    random = np.random.default_rng(3)
+    family, columns = ("mfma.m16n16", 16) if "fnuz" in kind else ("m16n8", 8)
+    instruction = MMAS[f"{family}k32.f32.{kind}.{kind}.f32"]
+    random, threads = np.random.default_rng(3), instruction.threads
     patterns = np.arange(32 * 64, dtype=np.uint8).reshape(32, 64).view(TYPES[kind])
-    for first in range(0, 64, 24):
-        identity = np.zeros((24, 64), np.float32)
-        identity[np.arange(min(24, 64 - first)), first + np.arange(min(24, 64 - first))] = 1
+    wide = 3 * columns
+    for first in range(0, 64, wide):
+        identity = np.zeros((wide, 64), np.float32)
+        identity[np.arange(min(wide, 64 - first)), first + np.arange(min(wide, 64 - first))] = 1
         finite = np.where(np.isfinite(patterns.astype(np.float32)), patterns, TYPES[kind](0))
-        a = Operand(finite, instruction.tv_a, (16, 32), kind, random)
-        b = Operand(identity.astype(TYPES[kind]), instruction.tv_b, (8, 32), kind, random)
-        c = Operand(np.zeros((32, 24), np.float32), instruction.tv_c, (16, 8), "f32", random)
-        multiplied(instruction, a, b, c)
-        np.testing.assert_array_equal(c.matrix((32, 24)), finite.astype(np.float32) @ identity.T)
+        a = Operand(finite, instruction.tv_a, (16, 32), kind, random, threads)
+        b = Operand(identity.astype(TYPES[kind]), instruction.tv_b, (columns, 32), kind, random, threads)
+        c = Operand(np.zeros((32, wide), np.float32), instruction.tv_c, (16, columns), "f32", random, threads)
+        multiplied(instruction, a, b, c, (2, wide // columns, 2))
+        np.testing.assert_array_equal(c.matrix((32, wide)), finite.astype(np.float32) @ identity.T)
+
+
+@pytest.mark.parametrize("kind", ["e4m3fnuz", "e5m2fnuz"])
+def test_one_byte_of_a_format_with_one_zero_is_no_number(kind: str) -> None:
+    instruction = MMAS[f"mfma.m16n16k32.f32.{kind}.{kind}.f32"]
+    random = np.random.default_rng(5)
+    left = np.ones((16, 32), np.float32)
+    left[3, 1] = np.nan
+    a = Operand(left.astype(TYPES[kind]), instruction.tv_a, (16, 32), kind, random, 64)
+    b = Operand(np.ones((16, 32), TYPES[kind]), instruction.tv_b, (16, 32), kind, random, 64)
+    c = Operand(np.zeros((16, 16), np.float32), instruction.tv_c, (16, 16), "f32", random, 64)
+    multiplied(instruction, a, b, c, (1, 1, 1))
+    np.testing.assert_array_equal(c.matrix((16, 16)), np.repeat(left.sum(1)[:, None], 16, 1))
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "tf32", "e4m3", "e5m2"])

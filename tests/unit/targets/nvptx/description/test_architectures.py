@@ -46,7 +46,7 @@ def test_a_target_is_made_once_for_each_architecture() -> None:
         ("nvptx", "target='nvptx:sm_80'"),
         ("nvptx:sm_91a", "did you mean 'sm_90a'?"),
         ("nvptx:gfx942", "target='nvptx:sm_80'"),
-        ("cpu:sm_80", ""),
+        ("cpu:sm_80", "target='cpu:64'"),
     ],
 )
 def test_other_names_are_refused(name: str, instead: str) -> None:

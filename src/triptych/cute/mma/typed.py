@@ -1,4 +1,4 @@
-"""Typed MMA operations: what matrix instructions of warps and warpgroups share, and the words of their types."""
+"""Typed MMA operations: what matrix instructions of warps, waves and warpgroups share, and the words of their types."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from triptych.metastage.values.scalars import (
     BFloat16,
     Float4E2M1FN,
     Float8E4M3FN,
+    Float8E4M3FNUZ,
     Float8E5M2,
+    Float8E5M2FNUZ,
     Float8E8M0FNU,
     Float16,
     Float32,
+    Float64,
     Int8,
     Int32,
     Numeric,
@@ -31,10 +34,13 @@ WORDS: dict[type[Numeric], str] = {
     TFloat32: "tf32",
     Float8E4M3FN: "e4m3",
     Float8E5M2: "e5m2",
+    Float8E4M3FNUZ: "e4m3fnuz",
+    Float8E5M2FNUZ: "e5m2fnuz",
     Float4E2M1FN: "e2m1",
     Int8: "s8",
     Uint8: "u8",
     Float32: "f32",
+    Float64: "f64",
     Int32: "s32",
 }
 TYPES = {word: dtype for dtype, word in WORDS.items()}
