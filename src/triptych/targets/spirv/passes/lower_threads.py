@@ -97,7 +97,8 @@ class _Threads:
             return self._builder.constant(0, "i32")
         for before in range(along):
             thread = self._computed("arith.divui", thread, self._extent(before))
-        return thread if along == 2 else self._computed("arith.remui", thread, self._extent(along))
+        is_last = along == 2 or (self._known is not None and prod(self._known[along + 1 :]) == 1)
+        return thread if is_last else self._computed("arith.remui", thread, self._extent(along))
 
     def _extent(self, along: int) -> Value:
         if self._known is not None:
