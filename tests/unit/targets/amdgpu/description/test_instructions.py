@@ -264,11 +264,7 @@ CALLS = {
     ),
     "llvm.amdgcn.s.waitcnt": "call void @{}(i32 3952)\n %r = add i32 %a, %b",
     "llvm.amdgcn.sched.barrier": "call void @{}(i32 1935)\n %r = add i32 %a, %b",
-    "llvm.amdgcn.s.wait.loadcnt": "call void @{}(i16 2)\n %r = add i32 %a, %b",
     "llvm.amdgcn.dispatch.ptr": "%d = call ptr addrspace(4) @{}()\n %r = load i32, ptr addrspace(4) %d",
-    "llvm.amdgcn.exp2.f32": "%f = call float @{}(float %x)\n %r = bitcast float %f to i32",
-    "llvm.amdgcn.log.f32": "%f = call float @{}(float %x)\n %r = bitcast float %f to i32",
-    "llvm.amdgcn.rsq.f32": "%f = call float @{}(float %x)\n %r = bitcast float %f to i32",
     "llvm.trap": "call void @{}()\n %r = add i32 %a, %b",
 }
 FRAME = """
