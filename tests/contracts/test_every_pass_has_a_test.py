@@ -1,4 +1,4 @@
-"""Every pass of both targets and every file of analyses is named in a test of its own kind."""
+"""Every pass of all targets and every file of analyses is named in a test of its own kind."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from triptych.stages import PassSpec
 from triptych.targets.cpu.pipeline import PIPELINE
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.pipeline import before_split, pipeline
+from triptych.targets.spirv import pipeline as spirv
 
 TESTS = (ROOT / "tests" / "passes", ROOT / "tests" / "unit")
 ROOMS = ("kernel_ir/analysis", "kernel_ir/transforms", "targets/*/passes", "targets/*/analysis")
@@ -21,7 +22,7 @@ ROOMS = ("kernel_ir/analysis", "kernel_ir/transforms", "targets/*/passes", "targ
 
 def passes() -> dict[str, PassSpec]:
     """Those of ours in any pass list, by name; upstream's have no function here."""
-    specs = [*PIPELINE]
+    specs = [*PIPELINE, *spirv.BEFORE_SPLIT, *spirv.PIPELINE]
     for architecture in ARCHITECTURES.values():
         specs += [*before_split(architecture), *pipeline(architecture)]
     return {spec.name: spec for spec in specs if spec.run is not None}

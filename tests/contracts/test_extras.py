@@ -14,6 +14,8 @@ NAMED_IN_THE_SOURCE = {
     "nvidia-nvvm": "libdevice",
     "nvidia-cuda-nvcc": '"ptxas"',
     "nvidia-cuda-nvdisasm": '"nvdisasm"',
+    "intel-opencl-rt": '"libintelocl.so"',
+    "intel-cmplr-lib-rt": '"libintelocl.so"',  # a library of the one above, which does not say so
     "torch": "import torch\n",
     "jax": "import jax as jax\n",
     "redis": '"redis"',

@@ -1,5 +1,5 @@
-"""`bound-waves`, `pass-on-bounds`, `count-blocks`, `trap-checks`, `use-private-memory`, `mark-atomics`: kernels as
-AMD's LLVM wants them.
+"""`bound-waves`, `pass-on-bounds`, `count-blocks`, `trap-checks`, `name-roundings`, `inline-remainders`,
+`use-private-memory`, `mark-atomics`: kernels as AMD's LLVM wants them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from triptych.targets.amdgpu.description.chips import CHIPS
 from triptych.targets.amdgpu.passes.kernel_functions import (
     bounding,
     count_blocks,
+    inline_remainders,
     mark_atomics,
+    name_roundings,
     pass_on_bounds,
     trap_checks,
     use_private_memory,
@@ -119,3 +121,26 @@ def test_updates_are_in_memory_of_the_gpu() -> None:
         mark_atomics,
         "\n".join(f"# CHECK: {mark}" for mark in marks),
     )
+
+
+def test_roundings_are_called_by_name() -> None:
+    checked(
+        kernel("%a = math.floor %x : f32\n%b = math.ceil %v : vector<2xf16>", "%x: f32, %v: vector<2xf16>"),
+        name_roundings,
+        """
+        # CHECK: llvm.call_intrinsic "llvm.floor.f32"(%arg0) : (f32) -> f32
+        # CHECK: llvm.call_intrinsic "llvm.ceil.v2f16"(%arg1)
+        """,
+    )
+
+
+def test_remainders_are_left_to_llvm() -> None:
+    program = lowered_kernel(
+        """
+        %r = llvm.call @__ocml_fmod_f32(%x, %x) : (f32, f32) -> f32
+        llvm.store %r, %p : f32, !llvm.ptr<1>
+        llvm.return
+        """,
+        "%p: !llvm.ptr<1>, %x: f32",
+    ).replace("llvm.func @k", "llvm.func @__ocml_fmod_f32(f32, f32) -> f32\n    llvm.func @k")
+    checked(program, inline_remainders, "# CHECK: llvm.frem %arg1, %arg1 : f32\n# CHECK-NOT: llvm.call")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -55,12 +55,16 @@ def export_files(compiled: Compiled, target: Target, wanted: Export, stem: Path)
         stem.with_name(stem.name + suffix).write_bytes(content)
 
 
-def keep_files(name: str, options: Mapping[str, Any], assembly: tuple[str, bytes], binary: tuple[str, bytes]) -> None:
-    """Write the kinds of files that the options ask for, each by its suffix, into the folder of the setting `keep`."""
+File = tuple[str, Callable[[], bytes]]
+"""A suffix, and what makes the contents."""
+
+
+def keep_files(name: str, options: Mapping[str, Any], *, assembly: File, binary: File) -> None:
+    """Write the kinds of files that the options ask for into the folder of the setting `keep`."""
     kinds = {"keep_assembly": assembly, "keep_binary": binary}
     files = dict(file for option, file in kinds.items() if options[option])
     if files:
         folder = Path(config().keep or ".")
         folder.mkdir(parents=True, exist_ok=True)
         for suffix, content in files.items():
-            (folder / f"{name}.{suffix}").write_bytes(content)
+            (folder / f"{name}.{suffix}").write_bytes(content())

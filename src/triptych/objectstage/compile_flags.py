@@ -70,6 +70,18 @@ class KeepCUBIN(CompileFlag):
     word, option, kind = "keep-cubin", "keep_binary", bool
 
 
+class KeepAssembly(CompileFlag):
+    """Keep the assembly of any device as a file."""
+
+    word, option, kind = "keep-assembly", "keep_assembly", bool
+
+
+class KeepBinary(CompileFlag):
+    """Keep what any device loads as a file."""
+
+    word, option, kind = "keep-binary", "keep_binary", bool
+
+
 class PtxasOptions(CompileFlag):
     """Further words for NVIDIA's assembler: `PtxasOptions("--maxrregcount=128")`."""
 
@@ -101,6 +113,8 @@ FLAGS: tuple[type[CompileFlag], ...] = (
     GenerateLineInfo,
     KeepPTX,
     KeepCUBIN,
+    KeepAssembly,
+    KeepBinary,
     PtxasOptions,
     GPUArch,
     EnableAssertions,

@@ -145,6 +145,7 @@ TARGETS: Registry[Target | TargetFamily] = Registry(
         "amdgpu": "triptych.targets.amdgpu:TARGET",
         "cpu": "triptych.targets.cpu:TARGET",
         "nvptx": "triptych.targets.nvptx:TARGET",
+        "spirv": "triptych.targets.spirv:TARGET",
     },
 )
 

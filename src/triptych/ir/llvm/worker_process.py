@@ -201,12 +201,9 @@ class Compiler:
         key = (triple, cpu, features, settings["opt_level"], linked)
         if key not in self._machines:
             model = {"reloc": "pic", "codemodel": "small"} if linked else {"jit": host}
-            machine: TargetMachine = llvm.Target.from_triple(triple).create_target_machine(
+            self._machines[key] = llvm.Target.from_triple(triple).create_target_machine(
                 cpu=cpu, features=features, opt=settings["opt_level"], **model
             )
-            if triple.startswith(_SPIRV):
-                return machine  # keeps what it knows of a module, and writes the next one wrong
-            self._machines[key] = machine
         return self._machines[key]
 
     def _optimise(self, module: LlvmModule, machine: TargetMachine, settings: Settings) -> None:
@@ -232,8 +229,36 @@ def _needs_passes(module: LlvmModule, settings: Settings) -> bool:
 
 def answer(compiler: Compiler, request: bytes, text: bytes) -> tuple[dict[str, Any], bytes]:
     """The head and body of the answer to one request; an ordinary LLVM error is an answer, not an end."""
+    settings: Settings = json.loads(request)
+    if settings["triple"].startswith(_SPIRV) and sys.platform != "win32":
+        return _answer_of_child(compiler, settings, text)
+    return _answer(compiler, settings, text)
+
+
+def _answer_of_child(compiler: Compiler, settings: Settings, text: bytes) -> tuple[dict[str, Any], bytes]:
+    """LLVM's SPIR-V back end keeps what it knows of a module beyond the target machine, by addresses that the next
+    module may have again, and then writes that one wrong: each module gets a process in which it is the first."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        with os.fdopen(writing, "wb") as answers:
+            facts, parts = _answer(compiler, settings, text)
+            write_message(answers, json.dumps(facts).encode())
+            write_message(answers, parts)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answers:
+        head, body = read_message(answers), read_message(answers)
+    _, status = os.waitpid(child, 0)
+    if head is None or body is None:
+        return {"error": f"LLVM ended its process (status {os.waitstatus_to_exitcode(status)})"}, b""
+    return json.loads(head), body
+
+
+def _answer(compiler: Compiler, settings: Settings, text: bytes) -> tuple[dict[str, Any], bytes]:
     try:
-        parts = compiler.compile(json.loads(request), text.decode())
+        parts = compiler.compile(settings, text.decode())
     except Exception as error:
         return {"error": str(error)}, b""
     return {"sizes": [len(part) for part in parts]}, b"".join(parts)

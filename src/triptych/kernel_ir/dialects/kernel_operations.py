@@ -232,11 +232,15 @@ def dimension(operation: Operation) -> int:
     return "xyz".index(word_of(operation.attributes["dimension"]))
 
 
+BLOCK_ATTRIBUTE = "known_block_size"
+"""Of a kernel whose launches all have blocks of one shape: threads along x, y, z."""
+
+
 def known_block(kernel: Operation) -> tuple[int, int, int] | None:
     """The block's dimensions when the launch gives them as constants."""
-    if "known_block_size" not in kernel.attributes:
+    if BLOCK_ATTRIBUTE not in kernel.attributes:
         return None
-    x, y, z = kernel.attributes["known_block_size"]
+    x, y, z = kernel.attributes[BLOCK_ATTRIBUTE]
     return x, y, z
 
 

@@ -1,6 +1,6 @@
 """Pass `inline-async-copies`: an asynchronous copy is a load and a store, complete when it has been asked for.
 
-Waiting for it then does nothing. A program that forgets to wait gets a result here that no GPU promises.
+Waiting for it then does nothing. A program that forgets to wait gets a result then that no GPU promises.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def deserialize(lowered: Lowered, frozen: Serialized, options: Mapping[str, Any]
 
 def _compiled(lowered: Lowered, options: Mapping[str, Any], chip: Chip, assembly: str, code: bytes) -> Compiled:
     name = f"{lowered.traced.name}.{chip.name}"
-    keep_files(name, options, ("s", assembly.encode()), ("hsaco", code))
+    keep_files(name, options, assembly=("s", assembly.encode), binary=("hsaco", lambda: code))
     views: dict[str, Any] = {
         _ASSEMBLY: lambda: assembly,
         _CODE: lambda: code,

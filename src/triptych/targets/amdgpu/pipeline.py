@@ -21,12 +21,16 @@ from triptych.targets.amdgpu.passes.copies_into_lds import COPIES as LDS_COPIES
 from triptych.targets.amdgpu.passes.copies_into_lds import ISSUED, copying, part_async_copies
 from triptych.targets.amdgpu.passes.expand_mma import PRODUCTS, expand_tile_mma
 from triptych.targets.amdgpu.passes.kernel_functions import (
+    CALLS,
     CHECKS,
+    ROUNDINGS,
     SIZES,
     UPDATES,
     bounding,
     count_blocks,
+    inline_remainders,
     mark_atomics,
+    name_roundings,
     pass_on_bounds,
     trap_checks,
     use_private_memory,
@@ -117,6 +121,7 @@ def _to_llvm(chip: Chip) -> tuple[PassSpec, ...]:
         PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS, _NOTHING),
         PassSpec("split-vectors", "No register holds a long vector.", split_vectors, ARRAYS, _NOTHING),
         PassSpec("expand-math", "There is no library.", expand_math, frozenset(FORMULAS)),
+        PassSpec("name-roundings", "Upstream would refuse them.", name_roundings, ROUNDINGS, _NOTHING),
         PassSpec("gpu.module(arith-expand)", "Floor and ceiling division have no LLVM instruction."),
         PassSpec("gpu.module(convert-scf-to-cf)", "LLVM has branches only."),
         PassSpec("gpu.module(convert-vector-to-llvm)", "Shuffles and reductions of elements have LLVM operations."),
@@ -130,6 +135,7 @@ def _to_llvm(chip: Chip) -> tuple[PassSpec, ...]:
         ),
         PassSpec("convert-cf-to-llvm", "Branches last, when all types are LLVM's."),
         PassSpec("gpu.module(reconcile-unrealized-casts)", "Indices are integers on both sides of the passes above."),
+        PassSpec("inline-remainders", "There is no library.", inline_remainders, CALLS, _NOTHING),
         PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops, adds=_NOTHING),
         PassSpec("hoist-allocas", "Memory that a loop reserves grows in every iteration.", hoist_allocas),
         PassSpec("expand-tile-mma", "Matrix instructions last: they are many.", expand_tile_mma, PRODUCTS),

@@ -49,7 +49,7 @@ def with_views(lowered: Lowered, architecture: Architecture, options: Mapping[st
     """Compiled code that can be looked at, as PTX, as SASS and as a table of resources; warns where it is slow."""
     warn_of_slow_code(code.usage)
     name = f"{lowered.traced.name}.{architecture.name}"
-    keep_files(name, options, ("ptx", code.ptx.encode()), ("cubin", code.cubin))
+    keep_files(name, options, assembly=("ptx", code.ptx.encode), binary=("cubin", lambda: code.cubin))
     views: dict[str, Any] = {
         "ptx": lambda: code.ptx,
         "cubin": lambda: code.cubin,

@@ -57,10 +57,7 @@ STEADY = Intrinsic("llvm.readsteadycounter", "s_memrealtime", "s_sendmsg_rtn_b64
 LDS_COPY = Intrinsic("llvm.amdgcn.global.load.lds", "global_load_", needs=Feature.LDS_COPY)
 WAIT = _both("llvm.amdgcn.s.waitcnt", "s_waitcnt")
 SCHEDULING_BARRIER = Intrinsic("llvm.amdgcn.sched.barrier", "; sched_barrier", "; sched_barrier")
-WAIT_LOADS = Intrinsic("llvm.amdgcn.s.wait.loadcnt", rdna="s_wait_loadcnt", needs=Feature.COUNTED_LOADS)
 DISPATCH = Intrinsic("llvm.amdgcn.dispatch.ptr", "s_load_dword", "s_load_b")
-EXP2, LOG2 = _both("llvm.amdgcn.exp2.f32", "v_exp_f32"), _both("llvm.amdgcn.log.f32", "v_log_f32")
-RECIPROCAL_ROOT = _both("llvm.amdgcn.rsq.f32", "v_rsq_f32")
 TRAP = Intrinsic("llvm.trap", "s_trap", "s_trap")
 
 INTRINSICS = {
@@ -80,7 +77,7 @@ INTRINSICS = {
             CYCLES,
             STEADY,
         ),
-        *(LDS_COPY, WAIT, SCHEDULING_BARRIER, WAIT_LOADS, DISPATCH, EXP2, LOG2, RECIPROCAL_ROOT, TRAP),
+        *(LDS_COPY, WAIT, SCHEDULING_BARRIER, DISPATCH, TRAP),
     )
 }
 _FAMILIES = (
@@ -103,9 +100,6 @@ class Row:
     operation: str
     gfx9: str
     rdna: str = ""
-
-    def on(self, chip: Chip) -> str:
-        return self.rdna if self.rdna and _RDNA in chip.features else self.gfx9
 
 
 ROWS = (

@@ -14,6 +14,7 @@ from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import kernels
 from triptych.ir.types import element_type, is_float, type_text
+from triptych.kernel_ir.analysis.lanes import Level
 from triptych.kernel_ir.analysis.spin_loops import spins
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
 from triptych.kernel_ir.dialects import simt
@@ -149,7 +150,9 @@ def _check_roles(chip: Chip, kernel: Operation) -> None:
     halved = device_of(kernel).lanes < chip.lanes
     for branch in branches:
         condition = branch.operands[0]
-        if not analysis.at(condition).uniform or (halved and _asks_a_warp(condition)):
+        found = analysis.at(condition)
+        of_warp = halved and found.level is not Level.BLOCK and _asks_a_warp(condition)
+        if not found.uniform or of_warp:
             raise ArchitectureError(
                 f"the lanes of a wave of {chip.name} cannot wait for each other, and this branch parts them",
                 span=place_of(branch),

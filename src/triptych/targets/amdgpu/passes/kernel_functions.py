@@ -1,5 +1,5 @@
-"""Passes `bound-waves`, `pass-on-bounds`, `count-blocks`, `trap-checks`, `use-private-memory`, `mark-atomics`: kernels
-as AMD's LLVM wants them.
+"""Passes `bound-waves`, `pass-on-bounds`, `count-blocks`, `trap-checks`, `name-roundings`,
+`inline-remainders`, `use-private-memory`, `mark-atomics`: kernels as AMD's LLVM wants them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from math import prod
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Operation, Value
-from triptych.ir.modules import kernels, operations_named
+from triptych.ir.modules import callee, kernels, operations_named
 from triptych.ir.passes import Replacement, replace_each
 from triptych.ir.types import PRIVATE_SPACE, pointer_to
 from triptych.kernel_ir.dialects.kernel_operations import contains, dimension, known_block
@@ -129,6 +130,39 @@ def _trap(op: Replacement) -> list[Value]:
     build.operation("scf.yield")
     build.leave(before)
     return []
+
+
+# Passes `name-roundings`, `inline-remainders`: what upstream's conversion refuses, or calls AMD's library for.
+#
+# Whole numbers above and below are instructions, which are called by name. LLVM writes out remainders of floats.
+
+ROUNDINGS = frozenset({"math.ceil", "math.floor"})
+
+
+def name_roundings(module: Module) -> None:
+    for kernel in kernels(module):
+        replace_each(operations_named(kernel, *ROUNDINGS), _named)
+
+
+def _named(op: Replacement) -> list[Value]:
+    element, lanes = element_and_lanes(op.operation.results[0].type)
+    suffix = element if lanes is None else f"v{lanes}{element}"
+    name = f"llvm.{op.operation.name.partition('.')[2]}.{suffix}"
+    return [op.builder.intrinsic(name, op.operands, [op.operation.results[0].type]).result]
+
+
+CALLS = frozenset({"llvm.call"})
+_REMAINDER = "__ocml_fmod_"
+
+
+def inline_remainders(module: Module) -> None:
+    for function in kernels(module, "llvm.func"):
+        called = [call for call in operations_named(function, *CALLS) if "callee" in call.attributes]
+        replace_each([call for call in called if callee(call).startswith(_REMAINDER)], _remainder)
+
+
+def _remainder(op: Replacement) -> list[Value]:
+    return [op.value("llvm.frem", op.operands, op.operation.results[0].type)]
 
 
 # Pass `use-private-memory`: memory of a thread has an address space of its own, the only one where LLVM reserves any.

@@ -56,20 +56,10 @@ class Hip:
             self._call("hipSetDevice", device)
         return current.value if device is None else device
 
-    def devices(self) -> int:
-        """How many GPUs there are."""
-        count = ctypes.c_int()
-        self._call("hipGetDeviceCount", ctypes.byref(count))
-        return count.value
-
     def load(self, code: bytes, kernels: Sequence[str]) -> list[int]:
         """Load a code object on the current device: its kernels."""
         module = self._handle("hipModuleLoadData", code)
         return [self._handle("hipModuleGetFunction", ctypes.c_void_p(module), kernel.encode()) for kernel in kernels]
-
-    def synchronize(self, stream: int) -> None:
-        """Wait for all work in a stream."""
-        self._call("hipStreamSynchronize", ctypes.c_void_p(stream))
 
     # errors -----------------------------------------------------------------------------------------------------
     def check(self, function: str, status: int) -> None:

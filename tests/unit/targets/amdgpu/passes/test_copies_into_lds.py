@@ -99,7 +99,9 @@ def test_a_wait_leaves_no_more_than_every_group_has(name: str) -> None:
     lines, least = COUNTED[name]
     arguments = "%b: !llvm.ptr<3>, %g: !llvm.ptr<1>, %c: i1, %n: index"
     known = "attributes {known_block_size = array<i32: 64, 1, 1>}"
-    module = parsed(kernel("\n".join((PLACE, *lines, WAIT)), arguments, known))
+    device = "gpu.module @kernels attributes {triptych.device = {lanes = 64 : i64, threads = 1024 : i64}}"
+    text = kernel("\n".join((PLACE, *lines, WAIT)), arguments, known).replace("gpu.module @kernels", device)
+    module = parsed(text)
     with module.context:
         copying(CHIPS["gfx942"])(module)
     (function,) = kernels(module)

@@ -1,0 +1,136 @@
+"""Kernels on an OpenCL runtime beside NumPy, float64 and the CPU target: the whole of what tests run a slice of.
+
+    python -m benchmarks.spirv_judge                     the suite of kernels, every plain example, generated kernels
+    python -m benchmarks.spirv_judge --generated 1000    so many generated kernels
+    python -m benchmarks.spirv_judge --only examples     one of suite, examples, generated
+    python -m benchmarks.spirv_judge --json
+
+Each item runs in a process of its own with a time limit, because the runtime's compiler may end the process that it is
+in. Install the runtime with `pip install 'triptych[spirv]'`; run from the root of the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+
+from tests.differential.choices import RandomChoices
+from tests.differential.kernel_suite.catalogue import CASES
+from tests.differential.kernels.generator import generate
+from tests.differential.kernels.oracle import Failed, differs, run_compiled
+from tests.unit.targets.nvptx.programs import FOLDER, example
+from triptych.support.config import override
+from triptych.workbench.arrays import clone, mapped
+from triptych.workbench.contracts.loading import contract_of
+from triptych.workbench.verification.verifying import check_again
+
+TARGET = "spirv"
+FIRST_SEED = 7_000_000
+BATCH = 20
+SECONDS = 600
+"""For one item: the runtime's compiler takes minutes for kernels of thousands of operations."""
+PLAIN = (
+    *("block_reduction", "elementwise_apply", "epilogues", "gemm", "histogram", "layer_norm", "relu", "rms_norm"),
+    *("sgemm", "softmax", "transpose", "vector_add", "warp_reduction"),
+)
+MATRICES = ("tensor_core_gemm", "flash_attention")
+
+
+# what a child does ----------------------------------------------------------------------------------------------------
+def run_case(name: str) -> None:
+    with override(target=TARGET):
+        CASES[name]()
+
+
+def run_example(name: str) -> None:
+    """Its small cases, by its own reference and bound."""
+    contract = contract_of(FOLDER / f"{name}.py", example(name))
+    for case in contract.cases.values():
+        if not case.get("bench"):
+            inputs = contract.inputs(0, case)
+            with override(target=TARGET):
+                outputs = contract.run(contract.kernel, mapped(inputs, clone))
+            problems = check_again(contract, inputs, outputs, None)
+            assert problems == [], (case, problems)
+
+
+def run_generated(first: str) -> None:
+    """A batch of seeds; what OpenCL refuses with its reason is no difference."""
+    for seed in range(int(first), int(first) + BATCH):
+        program = generate(RandomChoices(seed))
+        with override(target=TARGET):
+            found = run_compiled(program, opt_level=3)
+        refused = [each for each in found if isinstance(each, Failed) and each.kind == "ArchitectureError"]
+        difference = None if refused else differs(program, TARGET, found)
+        verdict = "refused" if refused else "same" if difference is None else "DIFFERENT"
+        print(f"{seed} {verdict}", flush=True)
+        if difference is not None:
+            print(difference, file=sys.stderr)
+
+
+RUN: dict[str, Callable[[str], None]] = {"suite": run_case, "examples": run_example, "generated": run_generated}
+
+
+# what the parent does -------------------------------------------------------------------------------------------------
+def items(part: str, generated: int) -> list[str]:
+    if part == "suite":
+        return list(CASES)
+    if part == "examples":
+        return [*PLAIN, *MATRICES]
+    return [str(FIRST_SEED + start) for start in range(0, generated, BATCH)]
+
+
+def verdicts(part: str, item: str) -> Iterator[tuple[str, str, str]]:
+    """Name, verdict and last words of an item, or of each seed of a batch."""
+    command = [sys.executable, "-m", "benchmarks.spirv_judge", "--child", part, item]
+    try:
+        child = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        yield item, "too slow", f"more than {SECONDS} s"
+        return
+    words = next((line.strip() for line in child.stderr.splitlines() if "TT05" in line or "= found" in line), "")
+    if part == "generated":
+        for line in child.stdout.splitlines():
+            seed, verdict = line.split()
+            yield seed, verdict, child.stderr if verdict == "DIFFERENT" else ""
+        if child.returncode:
+            yield f"after {child.stdout.split()[-2:] or item}", f"ended ({child.returncode})", child.stderr[-500:]
+        return
+    ended = "same" if child.returncode == 0 else "refused" if "ArchitectureError" in child.stderr else "DIFFERENT"
+    yield item, f"ended ({child.returncode})" if child.returncode < 0 else ended, words
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=list(RUN))
+    parser.add_argument("--generated", type=int, default=1000)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        warnings.simplefilter("ignore")
+        RUN[options.child[0]](options.child[1])
+        return 0
+    counts: dict[str, dict[str, int]] = {}
+    for part in [options.only] if options.only else list(RUN):
+        counted = counts.setdefault(part, {})
+        for item in items(part, options.generated):
+            started = time.monotonic()
+            for name, verdict, words in verdicts(part, item):
+                counted[verdict] = counted.get(verdict, 0) + 1
+                if not options.json and (part != "generated" or verdict not in ("same", "refused")):
+                    print(f"{verdict:10} {time.monotonic() - started:6.1f} s  {part} {name}  {words}", flush=True)
+        if not options.json:
+            print(part, counted, flush=True)
+    if options.json:
+        print(json.dumps(counts))
+    return 0 if all(set(each) <= {"same", "refused"} for each in counts.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The passes of the SPIR-V target, one file each."""

@@ -1,0 +1,1 @@
+"""OpenCL: the driver, and the loader of the SPIR-V target."""
