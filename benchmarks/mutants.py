@@ -1,11 +1,12 @@
 """Not speed: do the tests notice when the code of passes and analyses changes? One drawn change at a time.
 
     python -m benchmarks.mutants [--count 200] [--seed 1] [--only targets/nvptx] [--jobs 2] [--json]
+    python -m benchmarks.mutants --only kernel_ir/transforms --tests tests/differential/test_spirv_execution.py
 
 A mutant is the package with one operator, comparison, constant or condition changed. It is killed when the tests that
 belong to the changed file fail or do not end: first the test files that name the file or its pass, then those of
-its room. Survivors are printed with their line, to be looked at: a test is missing, or the
-change means the same (equivalent).
+its room; with `--tests`, when those fail. Survivors are printed with their line, to be looked at: a test is missing, or
+the change means the same (equivalent).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -145,7 +147,7 @@ def room_tests(file: str) -> list[str]:
     return list(ROOMS[room])
 
 
-def killed_by(mutant: Mutant) -> str:
+def killed_by(mutant: Mutant, judges: list[str]) -> str:
     """The tests that notice, or nothing."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "src"
@@ -153,6 +155,8 @@ def killed_by(mutant: Mutant) -> str:
         path = tree / "triptych" / mutant.file
         source = path.read_bytes()
         path.write_bytes(source[: mutant.start] + mutant.after.encode() + source[mutant.end :])
+        if judges:
+            return "those tests" if _fails(judges, tree, folder) else ""
         own = own_tests(mutant.file)
         for tests in (own, [test for test in room_tests(mutant.file) if test not in own]):
             if tests and _fails(tests, tree, folder):
@@ -174,6 +178,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="files whose path has this text")
+    parser.add_argument("--tests", nargs="+", default=[], help="which are asked, instead of those of the changed file")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -183,7 +188,9 @@ def main() -> int:
     drawn = random.Random(options.seed).sample(every, min(options.count, len(every)))
     survivors: list[Mutant] = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        for number, (mutant, by) in enumerate(zip(drawn, pool.map(killed_by, drawn), strict=True), start=1):
+        for number, (mutant, by) in enumerate(
+            zip(drawn, pool.map(partial(killed_by, judges=options.tests), drawn), strict=True), start=1
+        ):
             if not by:
                 survivors.append(mutant)
             print(f"{number}/{len(drawn)} {mutant.file}:{mutant.line} {by or 'SURVIVED'}", file=sys.stderr, flush=True)

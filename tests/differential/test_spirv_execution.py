@@ -5,8 +5,6 @@ A slice of `python -m benchmarks.spirv_judge`, which runs every case, every plai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
@@ -14,8 +12,7 @@ import triptych as tt
 from tests.differential.choices import RandomChoices
 from tests.differential.kernel_suite.catalogue import CASES
 from tests.differential.kernels.generator import generate
-from tests.differential.kernels.oracle import differs, run_compiled
-from tests.differential.seeded_runs import few_and_many, run_seeds
+from tests.differential.kernels.oracle import Failed, differs, run_compiled
 from tests.unit.targets.nvptx.programs import FOLDER, example
 from triptych import cute
 from triptych.diagnostics.runtime_errors import DivisionByZeroError
@@ -37,9 +34,10 @@ SLICE = (
     ),
     *("warps.shuffles_of_all_widths", "warps.votes_of_whole_and_incomplete_warps", "divergence.loops_left_by_vote"),
     *("lifetimes.numbers_of_all_types", "registers.vectors_of_neighbours"),
+    *("mathematics.conversions", "mathematics.infinities_and_nans", "elementwise.narrow_floats_are_exact_inputs"),
 )
 EXAMPLES = ("block_reduction", "rms_norm", "histogram", "sgemm", "warp_reduction")
-SEEDS = range(7_000_000, 7_000_060)
+SEEDS = range(7_000_000, 7_000_006)
 
 
 @pytest.mark.parametrize("name", SLICE)
@@ -58,14 +56,14 @@ def test_example_agrees_with_float64(name: str) -> None:
         assert check_again(contract, inputs, outputs, None) == [], case
 
 
-@few_and_many(SEEDS, few=4)
-def test_generated_kernels_agree_with_the_reference(seeds: Sequence[int]) -> None:
-    def disagreement(seed: int) -> object | None:
-        program = generate(RandomChoices(seed))
-        with override(target="spirv"):
-            return differs(program, "spirv", run_compiled(program, opt_level=3))
-
-    run_seeds(disagreement, seeds)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_generated_kernels_agree_with_the_reference(seed: int) -> None:
+    """What OpenCL refuses with its reason is no difference."""
+    program = generate(RandomChoices(seed))
+    with override(target="spirv"):
+        found = run_compiled(program, opt_level=3)
+    refused = any(isinstance(each, Failed) and each.kind == "ArchitectureError" for each in found)
+    assert refused or differs(program, "spirv", found) is None
 
 
 @tt.kernel

@@ -79,7 +79,7 @@ PIPELINE = (
     PassSpec("convert-cf-to-llvm", "Branches, too."),
     PassSpec("gpu.module(reconcile-unrealized-casts)", "Indices are integers on both sides of the passes above."),
     PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops),
-    PassSpec("hoist-allocas", "Memory that a loop reserves grows in every turn.", hoist_allocas),
+    PassSpec("hoist-allocas", "Memory that a loop reserves grows in every iteration.", hoist_allocas),
     PassSpec("extract-device-module", "LLVM has no modules in modules.", extract_device_module),
     PassSpec("name-sub-groups", "A sub-group is a warp.", name_sub_groups),
 )
