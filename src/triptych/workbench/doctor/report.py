@@ -107,6 +107,10 @@ class Report:
         return {**asdict(self), "statement": self.statement()}
 
 
+OURS = frozenset({"amdgpu", "cpu", "nvptx", "spirv"})
+"""The package's own targets: those for AMD's chips and for OpenCL run no product here, and are left out."""
+
+
 def examine(bar: Progress, *, everything: bool = False) -> Report:
     """Look at this machine, and run what it can."""
     gpus, no_gpu = _gpus()
@@ -124,7 +128,7 @@ def examine(bar: Progress, *, everything: bool = False) -> Report:
     if not report.missing():
         report.runs += [_on_cpu(name, report.processor, bar) for name in (SUITE if everything else (FIRST,))]
         report.runs += _on_gpu(gpus[0], bar) if gpus else [_compiled(bar)]
-        report.runs += [_elsewhere(name, bar) for name in report.targets if name not in ("cpu", "nvptx")]
+        report.runs += [_elsewhere(name, bar) for name in report.targets if name not in OURS]
     return report
 
 

@@ -152,7 +152,7 @@ def test_public_name_resolves_to_one_object(name: str) -> None:
 
 
 def test_no_submodule_hides_a_public_name() -> None:
-    modules = {"arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"}
+    modules = {"amdgpu", "arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"}
     for name in set(cute.__all__) - modules:
         with pytest.raises(ModuleNotFoundError):
             importlib.import_module(f"triptych.cute.{name}")

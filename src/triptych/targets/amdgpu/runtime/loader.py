@@ -46,7 +46,7 @@ def _runtime(compiled: Compiled) -> Hip:
         raise NoGpuError(
             f"{compiled.lowered.traced.name} is compiled for an AMD GPU and cannot be called here",
             found="no AMD runtime (libamdhip64)",
-            instead="target='cpu', or a look at `views['asm']()` and `resources`",
+            instead="target='cpu', or a look at `asm` and `resources`",
         )
     return found
 
