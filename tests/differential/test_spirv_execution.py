@@ -15,7 +15,7 @@ from tests.differential.kernels.generator import generate
 from tests.differential.kernels.oracle import Failed, differs, run_compiled
 from tests.unit.targets.nvptx.programs import FOLDER, example
 from triptych import cute
-from triptych.diagnostics.runtime_errors import DivisionByZeroError
+from triptych.diagnostics.runtime_errors import ArgumentCountError, DivisionByZeroError
 from triptych.support.config import override
 from triptych.targets.spirv.runtime.opencl import find_opencl
 from triptych.workbench.arrays import clone, mapped
@@ -86,3 +86,10 @@ def test_a_check_that_fails_is_the_error_of_its_line() -> None:
         compiled(x, 0)
     assert raised.value.span is not None
     assert raised.value.span.line == quotient_kernel.__wrapped__.__code__.co_firstlineno + 3
+
+
+def test_arguments_are_counted_as_the_user_gives_them() -> None:
+    """The compiled host function takes one more."""
+    compiled = tt.compile(quotient, np.zeros(8, np.int32), 2, target="spirv")
+    with pytest.raises(ArgumentCountError, match=r"quotient\(\) takes 2 arguments but 1 was given"):
+        compiled(np.zeros(8, np.int32))

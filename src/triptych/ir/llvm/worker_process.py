@@ -32,8 +32,8 @@ _BOUNDS = {
 second: how many are dropped at once), blocks that one value lives in when it splits its register. Both are quadratic;
 kernels have blocks of thousands of accesses, and constants that live in thousands of blocks."""
 _SPIRV = "spirv"
-_SPIRV_EXTENSIONS = ("+SPV_EXT_shader_atomic_float_add", "+SPV_EXT_shader_atomic_float_min_max")
-"""Of SPIR-V modules that need them. They are options of the process, which no request can change."""
+_SPIRV_EXTENSION = "+SPV_EXT_shader_atomic_float_add"
+"""Of SPIR-V modules that need it. It is an option of the process, which no request can change."""
 _BLOCK = "; preds ="
 """What LLVM writes where a block begins that others lead to."""
 _MOST_BLOCKS = 1_000
@@ -143,7 +143,7 @@ class Compiler:
         llvm.initialize_all_asmprinters()
         llvm.initialize_native_asmparser()
         llvm.set_option("llvm", "-nvptx-short-ptr")  # addresses of all but global memory have 32 bits
-        llvm.set_option("llvm", f"-spirv-ext={','.join(_SPIRV_EXTENSIONS)}")
+        llvm.set_option("llvm", f"-spirv-ext={_SPIRV_EXTENSION}")
         self._machines: dict[tuple[str, str, str, int, bool], TargetMachine] = {}
         self._libraries: dict[str, Library] = {}
 

@@ -14,7 +14,7 @@ from triptych.objectstage.target import Target
 from triptych.support.device_model import DeviceModel
 from triptych.support.forking import import_late
 
-WARP = 32
+LANES = 32
 """Lanes of a sub-group, which every kernel asks for."""
 
 
@@ -35,5 +35,5 @@ TARGET = Target(
     serialize=lambda compiled: _part("code_generation").serialize(compiled),
     deserialize=lambda lowered, frozen, options, again: _part("code_generation").deserialize(lowered, frozen, options),
     devices=CPU_DEVICES,
-    device_model=DeviceModel(lanes=WARP),
+    device_model=DeviceModel(lanes=LANES),
 )

@@ -214,10 +214,7 @@ class _Counting:
                 self._groups.append(pending)
                 pending = 0
             elif operation.name == "scf.if":
-                sides = [
-                    self._block(body(operation, i), pending) if has_body(operation, i) else pending for i in (0, 1)
-                ]
-                pending = min(sides)
+                pending = min(self._side(operation, i, pending) for i in (0, 1))
             elif operation.name in ("scf.for", "scf.while"):
                 pending = self._loop(operation, pending)
         return pending

@@ -7,18 +7,17 @@ object on the GPU that the tensors are on. Without AMD's runtime the call is an 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from triptych.diagnostics.runtime_errors import ArgumentCountError
-from triptych.diagnostics.tensor_errors import ArgumentTensorError
 from triptych.driver.boundary import for_user
 from triptych.interop.streams import current_stream, stream_handle
 from triptych.objectstage.codegen import load_host
 from triptych.objectstage.device_errors import NoGpuError
+from triptych.objectstage.kernel_arguments import check_count, device_of_tensors
 from triptych.objectstage.launch_code import LaunchRecord
-from triptych.stages import Compiled, Leaf, Loaded
+from triptych.stages import Compiled, Loaded
 from triptych.targets.amdgpu.runtime.driver import Hip, find_hip
 
 ROCM, ROCM_HOST = 10, 11
@@ -66,19 +65,12 @@ class HipProgram:
         self._loaded: dict[int, ctypes.Array[ctypes.c_void_p]] = {}
 
     def call(self, args: Sequence[Any], stream: object) -> Any:
-        if len(args) != len(self._parameters):
-            wanted = len(self._parameters)
-            raise ArgumentCountError(
-                f"{self._name} takes {wanted} argument{'' if wanted == 1 else 's'}", found=str(len(args))
-            )
-        return self._run(self._host.call, args, stream)
-
-    def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: object) -> Any:
-        device = _device(self._parameters, args)
+        check_count(self._name, len(args), len(self._parameters))
+        device = device_of_tensors(self._parameters, args, ROCM)
         kernels = self._on_device(self._runtime.enter(device))
         handle = current_stream(device) if stream is None else stream_handle(stream)
         record = LaunchRecord(self._launch, handle, ctypes.addressof(kernels))
-        result = host(*args, ctypes.addressof(record))
+        result = self._host.call(*args, ctypes.addressof(record))
         if record.status:
             kernel = self._kernels[record.failed]
             raise self._runtime.error(f"the kernel {kernel} could not be launched", record.status)
@@ -90,24 +82,3 @@ class HipProgram:
             functions = self._runtime.load(self._code, self._kernels)
             self._loaded[device] = (ctypes.c_void_p * max(len(functions), 1))(*functions)
         return self._loaded[device]
-
-
-def _is_tensor(value: object) -> bool:
-    return getattr(type(value), "__dlpack_device__", None) is not None
-
-
-def _device(parameters: Sequence[Leaf], args: Sequence[Any]) -> int | None:
-    """The number of the GPU that the tensors are on. What else is wrong with tensors, compiled code finds out."""
-    first: tuple[int, str] | None = None
-    for leaf, value in zip(parameters, args, strict=True):
-        if leaf.memory is not None and _is_tensor(value):
-            kind, number = value.__dlpack_device__()
-            if kind == ROCM:
-                first = first or (int(number), leaf.path)
-                if first[0] != number:
-                    raise ArgumentTensorError(
-                        "the tensors of one call are on different GPUs",
-                        found=f"{first[1]} on GPU {first[0]}, {leaf.path} on GPU {number}",
-                        expected="tensors on one GPU, which runs the kernels",
-                    )
-    return None if first is None else first[0]

@@ -11,15 +11,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from triptych.diagnostics.runtime_errors import ArgumentCountError
-from triptych.diagnostics.tensor_errors import ArgumentTensorError
 from triptych.driver.boundary import for_user
 from triptych.interop.dlpack import GPU
 from triptych.interop.streams import current_stream, stream_handle
 from triptych.objectstage.codegen import load_host
 from triptych.objectstage.device_errors import DriverError, NoGpuError
+from triptych.objectstage.kernel_arguments import check_count, device_of_tensors
 from triptych.objectstage.launch_code import NO_KERNEL, LaunchRecord
-from triptych.stages import Compiled, Leaf, Loaded
+from triptych.stages import Compiled, Loaded
 from triptych.targets.nvptx.runtime.driver import Driver, find_driver
 
 
@@ -66,8 +65,7 @@ class Program:
         self._loaded: dict[int, ctypes.Array[ctypes.c_void_p]] = {}
 
     def call(self, args: Sequence[Any], stream: object) -> Any:
-        if len(args) != len(self.parameters):
-            raise _miscounted(self._name, len(args), len(self.parameters))
+        check_count(self._name, len(args), len(self.parameters))
         return self._run(self._host.call, args, stream)
 
     def attempt(self, args: Sequence[Any]) -> Any:
@@ -78,7 +76,7 @@ class Program:
         return self._host.reads is not None and self._host.reads(kind)
 
     def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: object) -> Any:
-        device = _device(self.parameters, args)
+        device = device_of_tensors(self.parameters, args, GPU)
         kernels = self._in_context(self._driver.enter(device))
         handle = current_stream(device) if stream is None else stream_handle(stream)
         record = LaunchRecord(self._launch, handle, ctypes.addressof(kernels), 0, 0, *self._maps)
@@ -98,33 +96,3 @@ class Program:
             functions = self._driver.load(self._cubin, self._kernels)
             self._loaded[context] = (ctypes.c_void_p * max(len(functions), 1))(*functions)
         return self._loaded[context]
-
-
-def _device(parameters: Sequence[Leaf], args: Sequence[Any]) -> int | None:
-    """The number of the GPU that the tensors are on. What else is wrong with tensors, compiled code finds out."""
-    first: tuple[int, str] | None = None
-    for leaf, value in zip(parameters, args, strict=True):
-        if leaf.memory is not None and hasattr(type(value), "__dlpack_device__"):
-            kind, number = value.__dlpack_device__()
-            if kind == GPU:
-                first = first or (int(number), leaf.path)
-                if first[0] != number:
-                    raise _parted(*first, int(number), leaf.path)
-    return None if first is None else first[0]
-
-
-def _parted(first: int, path: str, other: int, other_path: str) -> ArgumentTensorError:
-    return ArgumentTensorError(
-        "the tensors of one call are on different GPUs",
-        found=f"{path} on GPU {first}, {other_path} on GPU {other}",
-        expected="tensors on one GPU, which runs the kernels",
-        instead=f"a copy of {other_path} on GPU {first}; PyTorch: {other_path}.to('cuda:{first}')",
-    )
-
-
-def _miscounted(name: str, given: int, wanted: int) -> ArgumentCountError:
-    plural = "" if wanted == 1 else "s"
-    verb = "was" if given == 1 else "were"
-    return ArgumentCountError(
-        f"{name}() takes {wanted} argument{plural} but {given} {verb} given", found=str(given), expected=str(wanted)
-    )

@@ -26,10 +26,10 @@ from triptych.kernel_ir.dialects.kernel_operations import (
 )
 from triptych.kernel_ir.transforms.inline_async_copies import COPIES
 from triptych.objectstage.device_errors import ArchitectureError
+from triptych.targets.spirv import LANES
 from triptych.targets.spirv.passes.expand_tile import EXPANDED
 from triptych.targets.spirv.passes.lower_simt import LOWERED
 from triptych.targets.spirv.passes.lower_threads import INDICES
-from triptych.targets.spirv.passes.warp import LANES
 
 _DIALECTS = ("arith.", "math.", "scf.", "vector.", "ub.", "builtin.")
 _MEMORY = (
@@ -82,21 +82,14 @@ def check_progress(module: Module) -> None:
 def _check(operation: Operation) -> None:
     name = operation.name
     if name not in HAS and not name.startswith(_DIALECTS):
-        what = (
-            "cooperates in a way that OpenCL has not" if name.startswith(("simt.", "tile.")) else "has no counterpart"
-        )
-        raise _refusal(operation, f"{name} {what}", _REASONS.get(name, "no built-in function of OpenCL does this"))
-    if name == simt.BARRIER and (len(operation.operands) > 1 or _number(operation) != 0):
+        raise _refusal(operation, name, _REASONS.get(name, "what OpenCL has a built-in function for"))
+    if name == simt.BARRIER and (len(operation.operands) > 1 or constant_of(operation.operands[0]) != 0):
         raise _refusal(operation, "a named barrier, or one of some threads", _REASONS[simt.BARRIER_ARRIVE])
     for value in (*operation.results, *operation.operands):
         if (int_width(value.type) or 0) > 64:
             raise _refusal(operation, str(value.type), "SPIR-V has no integers of more than 64 bits")
         if memory_space(value.type) == GENERIC_SPACE and not is_in_arrays(value):
             raise _refusal(operation, "a pointer to any memory", "an address of OpenCL says which memory it is of")
-
-
-def _number(operation: Operation) -> int | None:
-    return constant_of(operation.operands[0])
 
 
 def _check_barriers(kernel: Operation) -> None:

@@ -23,11 +23,11 @@ from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow, widen, 
 from triptych.layout import Layout
 from triptych.support.dataclass import dataclass
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.spirv.passes.warp import LANES, SubGroup
+from triptych.targets.spirv import LANES
+from triptych.targets.spirv.passes.warp import SubGroup
 
 EXPANDED = frozenset({MMA, LOAD_MATRIX, STORE_MATRIX})
 """What the pass writes out."""
-_LANE_BITS = LANES.bit_length() - 1
 _ROLLED = "#llvm.loop_annotation<unroll = <disable = true>>"
 _WORD = "i32"
 
@@ -35,23 +35,10 @@ _WORD = "i32"
 def expand_tile(module: Module) -> None:
     """Write all of them out."""
     for kernel in kernels(module):
+        warp = SubGroup(kernel)
         for operation in operations_named(kernel, *EXPANDED):
-            builder = Builder(operation.context)
-            builder.stand_before(operation)
-            _RULES[operation.name](SubGroup(kernel, builder), operation)
+            _RULES[operation.name](warp.at(operation), operation)
             operation.erase()
-
-
-def _of_thread(warp: SubGroup, values: Sequence[int]) -> Expression:
-    """A number that each lane has: every bit of the lane adds its part, which is checked for all of them."""
-    found, thread = warp.number(values[0]), warp.lane
-    parts = [values[1 << bit] - values[0] for bit in range(_LANE_BITS)]
-    for lane, value in enumerate(values):
-        assert value == values[0] + sum(part for bit, part in enumerate(parts) if lane >> bit & 1), values
-    for bit, part in enumerate(parts):
-        if part:
-            found = found + ((thread >> bit) & 1) * part
-    return found
 
 
 # products -------------------------------------------------------------------------------------------------------------
@@ -206,7 +193,7 @@ class _HeldElements:
         if (lanes, value) not in self._elements:
             word = value // self._together
             if (lanes, word) not in self._read:
-                self._read[lanes, word] = self._warp.read(self._words[word], _of_thread(self._warp, lanes))
+                self._read[lanes, word] = self._warp.read(self._words[word], self._warp.of_lanes(lanes))
             self._elements[lanes, value] = _element(self._read[lanes, word], value % self._together, self._kind)
         return self._elements[lanes, value]
 
@@ -275,8 +262,8 @@ class _Pieces:
     def address(self, bit: int) -> Value:
         """Of what begins at a bit of each thread's registers."""
         holders = [self._holder[self._copy.held(thread, bit)] for thread in range(LANES)]
-        lanes = _of_thread(self._warp, [lane for lane, _ in holders])
-        offset = _of_thread(self._warp, [place // 8 for _, place in holders])
+        lanes = self._warp.of_lanes([lane for lane, _ in holders])
+        offset = self._warp.of_lanes([place // 8 for _, place in holders])
         found = self._warp.read(self._rows, lanes) + offset.convert("extui", "i64")
         return self._warp.builder.value("llvm.inttoptr", (found.value,), self._space)
 

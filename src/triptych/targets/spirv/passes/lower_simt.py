@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, select
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import kernels, operations_named
 from triptych.kernel_ir.dialects import simt
-from triptych.targets.spirv import builtins
-from triptych.targets.spirv.passes.warp import LANES, SubGroup
+from triptych.targets.spirv import LANES, builtins
+from triptych.targets.spirv.passes.warp import SubGroup
 
 _LOW_BITS = LANES - 1
 _SEGMENT_BITS = 8
@@ -26,10 +25,9 @@ _SEGMENT_BITS = 8
 def lower_simt(module: Module) -> None:
     """Replace all of them."""
     for kernel in kernels(module):
+        warp = SubGroup(kernel)
         for operation in operations_named(kernel, *_RULES):
-            builder = Builder(operation.context)
-            builder.stand_before(operation)
-            made = _RULES[operation.name](SubGroup(kernel, builder), operation)
+            made = _RULES[operation.name](warp.at(operation), operation)
             if made is not None:
                 operation.results[0].replace_all_uses_with(made.value)
             operation.erase()

@@ -16,8 +16,7 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import SHARED, SHARED_ALIGNMENT, kernels, operations_named
 from triptych.ir.types import SHARED_SPACE, pointer_to
 from triptych.kernel_ir.dialects.kernel_operations import BLOCK_ATTRIBUTE, body, dimension, known_block
-from triptych.targets.spirv import builtins
-from triptych.targets.spirv.passes.warp import LANES
+from triptych.targets.spirv import LANES, builtins
 
 INDICES = ("gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.lane_id")
 HIDDEN = ("i32", "i32", "!llvm.ptr<1>", pointer_to(SHARED_SPACE))

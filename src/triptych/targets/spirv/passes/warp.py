@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import type_text
-from triptych.targets.spirv import builtins
+from triptych.kernel_ir.dialects.kernel_operations import body
+from triptych.targets.spirv import LANES, builtins
 
-LANES = 32
+_LANE_BITS = LANES.bit_length() - 1
 
 
 class SubGroup:
-    """A builder, and the kernel that it stands in."""
+    """A kernel, and a builder in it. What depends on the lane alone is computed once, where the kernel begins."""
 
-    def __init__(self, kernel: Operation, builder: Builder) -> None:
-        self._kernel, self.builder = kernel, builder
+    def __init__(self, kernel: Operation) -> None:
+        self._kernel, self.builder = kernel, Builder(kernel.context)
+        self._lane: Expression | None = None
+        self._of_lanes: dict[tuple[int, ...], Expression] = {}
+
+    def at(self, operation: Operation) -> SubGroup:
+        """Build in front of an operation from now on."""
+        self.builder.stand_before(operation)
+        return self
 
     @property
     def lane(self) -> Expression:
-        zero = self.builder.constant(0, "i32")
-        thread = builtins.value_of(self.builder, self._kernel, builtins.LOCAL_ID, [zero], "i64")
-        return self.of(thread).convert("trunci", "i32") & (LANES - 1)
+        if self._lane is None:
+            before, self.builder.insertion = self.builder.insertion, self.builder.at_start(body(self._kernel))
+            zero = self.builder.constant(0, "i32")
+            thread = builtins.value_of(self.builder, self._kernel, builtins.LOCAL_ID, [zero], "i64")
+            self._lane = self.of(thread).convert("trunci", "i32") & (LANES - 1)
+            self.builder.insertion = before
+        return self._lane
+
+    def of_lanes(self, numbers: Sequence[int]) -> Expression:
+        """The number that each lane has: every bit of the lane adds its part, which is checked for all of them."""
+        parts = [numbers[1 << bit] - numbers[0] for bit in range(_LANE_BITS)]
+        for lane, number in enumerate(numbers):
+            assert number == numbers[0] + sum(part for bit, part in enumerate(parts) if lane >> bit & 1), numbers
+        key = tuple(numbers)
+        if key not in self._of_lanes:
+            lane_number = self.lane
+            before, self.builder.insertion = self.builder.insertion, self.builder.after_value(lane_number.value)
+            found = self.number(numbers[0])
+            for bit, part in enumerate(parts):
+                if part:
+                    found = found + ((lane_number >> bit) & 1) * part
+            self._of_lanes[key] = found
+            self.builder.insertion = before
+        return self._of_lanes[key]
 
     def of(self, value: Value) -> Expression:
         return Expression(self.builder, value, type_text(value.type))

@@ -15,6 +15,7 @@ from triptych.driver.boundary import for_user
 from triptych.ir.modules import SHARED_ALIGNMENT
 from triptych.objectstage.codegen import load_host
 from triptych.objectstage.device_errors import DriverError, NoGpuError
+from triptych.objectstage.kernel_arguments import check_count
 from triptych.objectstage.launch_code import LaunchRecord
 from triptych.stages import Compiled, Loaded
 from triptych.targets.spirv.code_generation import CHECKS
@@ -58,6 +59,7 @@ class _Program:
 
     def __init__(self, compiled: Compiled, opencl: OpenCl) -> None:
         self._opencl = opencl
+        self._traced = compiled.lowered.traced
         self._checks = compiled.views[CHECKS]()
         kernels = opencl.load(compiled.artifact)
         self._names = compiled.lowered.kernels
@@ -67,6 +69,7 @@ class _Program:
 
     def call(self, args: Sequence[object]) -> Any:
         """Run the host function, which calls `launch` for every launch."""
+        check_count(self._traced.name, len(args), len(self._traced.parameters))
         failed = ctypes.c_int32()
 
         def launch(config: int, kernel: int, arguments: int, _: int | None) -> int:
