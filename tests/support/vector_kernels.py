@@ -18,7 +18,7 @@ from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.passes import run_passes
 from triptych.stages import PassSpec
 from triptych.targets.cpu.passes.lower_math import vectorize_math
-from triptych.targets.cpu.runtime.compiler_builtins import with_float_helpers
+from triptych.targets.cpu.runtime.compiler_builtins import with_builtins
 
 Array = npt.NDArray[Any]
 
@@ -125,7 +125,7 @@ def compiled(operation: Operation, dtype: Any = np.float32, *, vectorised: bool 
     module = bindings.mlir().Module.parse(operation.text(), context=context())
     run_passes(module, (*(VECTORISE if vectorised else ()), *TO_LLVM))
     request = Request(cpu=cpu, features="host" if cpu == "host" else "", emit=("object",))
-    artifact = shared_pool().compile(request, with_float_helpers(to_llvm_ir(module)))
+    artifact = shared_pool().compile(request, with_builtins(to_llvm_ir(module)))
     found = load_object(artifact.object, "kernel", {})
     arrays = [ctypes.c_void_p] * (operation.operands + operation.results)
     native = ctypes.CFUNCTYPE(None, *arrays, ctypes.c_int64, ctypes.c_int64)(found.address)

@@ -16,7 +16,7 @@ from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions
-from triptych.targets.cpu.runtime.compiler_builtins import with_float_helpers
+from triptych.targets.cpu.runtime.compiler_builtins import with_builtins
 
 
 @pytest.mark.parametrize("name", ["malloc", "pow", "snprintf", "main", "strlen", "a.b", "<lambda>", "f g", "ünder"])
@@ -139,7 +139,7 @@ def test_helpers_round_as_python_does(source: str, target: str, letter: str) -> 
       %y = fptrunc {source} %x to {target}
       %bits = bitcast {target} %y to i16
       ret i16 %bits }}"""
-    code = load_object(shared_pool().compile(BASELINE, with_float_helpers(text)).object, "f", {})
+    code = load_object(shared_pool().compile(BASELINE, with_builtins(text)).object, "f", {})
     argument = ctypes.c_float if source == "float" else ctypes.c_double
     call = ctypes.CFUNCTYPE(ctypes.c_uint16, argument)(code.address)
     chance = random.Random(7)
@@ -185,7 +185,7 @@ def test_every_half_widens_exactly() -> None:
       %x = bitcast i16 %bits to half
       %y = fpext half %x to float
       ret float %y }"""
-    code = load_object(shared_pool().compile(BASELINE, with_float_helpers(text)).object, "f", {})
+    code = load_object(shared_pool().compile(BASELINE, with_builtins(text)).object, "f", {})
     call = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_uint16)(code.address)
     for bits in range(1 << 16):
         expected = struct.unpack("<e", struct.pack("<H", bits))[0]

@@ -144,11 +144,16 @@ class Compiler:
         llvm.initialize_native_asmparser()
         llvm.set_option("llvm", "-nvptx-short-ptr")  # addresses of all but global memory have 32 bits
         llvm.set_option("llvm", f"-spirv-ext={_SPIRV_EXTENSION}")
+        self._host = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten()}
         self._machines: dict[tuple[str, str, str, int, bool], TargetMachine] = {}
         self._libraries: dict[str, Library] = {}
 
     def compile(self, settings: Settings, text: str) -> list[bytes]:
-        """Optimise once, then emit each part that `settings["emit"]` names."""
+        """Optimise once, then emit each part that `settings["emit"]` names.
+
+        A machine remembers the addresses of what `llvm.used` lists, and would mark what another module has there: it
+        serves no other.
+        """
         machine = self._machine(settings)
         machine.set_asm_verbosity(settings["comments"])
         self._set_options(settings, text.count(_BLOCK))
@@ -160,6 +165,8 @@ class Compiler:
         for path in settings["libraries"]:
             self._library(path).add_to(module, machine)
         self._optimise(module, machine, settings)
+        if any(value.name == "llvm.used" for value in module.global_variables):
+            self._machines.clear()
         *first, last = settings["emit"]
         # Emission rewrites the module it is given, so all but the last part are emitted from copies.
         return [self._emit(machine, module.clone(), part) for part in first] + [self._emit(machine, module, last)]
@@ -195,8 +202,7 @@ class Compiler:
         host = settings["triple"] == "host"
         llvm = self._llvm
         triple = llvm.get_process_triple() if host else settings["triple"]
-        cpu = llvm.get_host_cpu_name() if settings["cpu"] == "host" else settings["cpu"]
-        features = llvm.get_host_cpu_features().flatten() if settings["features"] == "host" else settings["features"]
+        cpu, features = (self._host[name] if settings[name] == "host" else settings[name] for name in self._host)
         linked = settings["position_independent"]
         key = (triple, cpu, features, settings["opt_level"], linked)
         if key not in self._machines:

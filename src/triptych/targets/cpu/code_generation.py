@@ -12,7 +12,7 @@ from triptych.objectstage.target import CompileOptions, Serialized
 from triptych.stages import Compiled, Lowered
 from triptych.targets.cpu.calling.python_call import with_python_call
 from triptych.targets.cpu.loader import prepare
-from triptych.targets.cpu.runtime.compiler_builtins import with_division_helpers, with_float_helpers
+from triptych.targets.cpu.runtime.compiler_builtins import with_builtins
 
 OBJECT = "object"
 THIS_MACHINE = Request()
@@ -55,4 +55,4 @@ def deserialize(
 
 def _whole_text(lowered: Lowered) -> str:
     """The program with what it needs of our own."""
-    return with_python_call(with_division_helpers(with_float_helpers(lowered.llvm)), lowered)
+    return with_python_call(with_builtins(lowered.llvm), lowered)

@@ -6,9 +6,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -51,6 +52,18 @@ def test_the_optimisation_level_matters(pool: WorkerPool) -> None:
 def test_another_machine_can_be_asked_for(pool: WorkerPool) -> None:
     request = Request("nvptx64-nvidia-cuda", "sm_90", "+ptx86", emit=("assembly",))
     assert ".target sm_90" in pool.compile(request, DOUBLE).assembly
+
+
+def test_what_one_module_holds_says_nothing_of_the_next(pool: WorkerPool) -> None:
+    """LLVM remembers by address what a module lists as used, and marks what another one has there."""
+    numbers = range(200)
+    module = "\n".join(f"@g{number} = global i32 {number}" for number in numbers) + "\n" + DOUBLE
+    listed = ", ".join(f"ptr @g{number}" for number in numbers)
+    used = f'{module}\n@llvm.used = appending global [200 x ptr] [{listed}], section "llvm.metadata"'
+    first = pool.compile(Request(), module)
+    for _ in range(3):
+        pool.compile(Request(), used)
+        assert pool.compile(Request(), module) == first
 
 
 @pytest.mark.parametrize("text", ["garbage", "define i32 @f() { ret i64 0 }"])
@@ -273,8 +286,8 @@ def test_options_of_one_machine_do_not_stay_for_another() -> None:
         def set_option(self, _: str, option: str) -> None:
             self.options.append(option)
 
-        def __getattr__(self, name: str) -> Callable[[], None]:
-            return lambda: None
+        def __getattr__(self, name: str) -> MagicMock:
+            return MagicMock()
 
     llvm = Recorder()
     compiler = worker_process.Compiler(llvm)

@@ -29,7 +29,7 @@ from triptych.targets.cpu.export.native_error_code import explaining_code
 from triptych.targets.cpu.export.packed_entry import packed_entry
 from triptych.targets.cpu.export.tvm_ffi_entry import LARGE_INTEGERS, tvm_ffi_entry
 from triptych.targets.cpu.passes.poll_loops import POLL
-from triptych.targets.cpu.runtime.compiler_builtins import with_division_helpers, with_float_helpers
+from triptych.targets.cpu.runtime.compiler_builtins import with_builtins
 
 _NATIVE = {
     RAISE: "declare void @{name}(ptr, ptr, i64, i64, i64)",
@@ -47,7 +47,7 @@ _CHECK = re.compile(r'^(@triptych\.check\d+) = internal constant \[\d+ x i8\] c"
 
 def program_text(lowered: Lowered) -> str:
     """The module of the program, whose entry and body are called `ENTRY` and `BODY`."""
-    text = with_division_helpers(with_float_helpers(lowered.llvm))
+    text = with_builtins(lowered.llvm)
     for name, declaration in _NATIVE.items():
         definition = re.compile(rf"^define internal [^\n]*@{re.escape(name)}\(.*?^}}\n", re.MULTILINE | re.DOTALL)
         text = definition.sub(declaration.format(name=name) + "\n", text)

@@ -115,17 +115,7 @@ define linkonce_odr hidden bfloat @__truncdfbf2(double %value) {
   %result = call bfloat @__truncsfbf2(float %odd)
   ret bfloat %result
 }
-
-@llvm.used = appending global [5 x ptr] [
-  ptr @__extendhfsf2, ptr @__truncsfhf2, ptr @__truncdfhf2, ptr @__truncsfbf2, ptr @__truncdfbf2
-], section "llvm.metadata"
 """
-
-
-def with_float_helpers(llvm: str) -> str:
-    """The module with the helpers when it mentions a 16-bit float type: LLVM asks for them only while it emits code."""
-    return llvm + _CONVERSIONS if "half" in llvm or "bfloat" in llvm else llvm
-
 
 # LLVM IR of the divisions of 128-bit integers, which LLVM calls by name because no machine has instructions for them.
 #
@@ -227,25 +217,28 @@ define linkonce_odr hidden i128 @__{name}ti3(i128 %dividend, i128 %divisor) {{
 }}
 """
 
-_USED = """
-@llvm.compiler.used = appending global [4 x ptr] [
-  ptr @__udivti3, ptr @__umodti3, ptr @__divti3, ptr @__modti3
-], section "llvm.metadata"
-"""
-
 _DIVISIONS = "".join(
     [
         _DIVIDE,
         *(_UNSIGNED.format(name=name, place=place) for place, name in enumerate(("div", "mod"))),
         _SIGNED.format(name="div", other_sign="%divisor_sign"),
         _SIGNED.format(name="mod", other_sign="0"),  # a remainder has the sign of the dividend
-        _USED,
     ]
 )
 
 _DIVISION = re.compile(r"= [us](?:div|rem) (?:exact )?(?:<\d+ x )?i128")
 
+_DEFINED = re.compile(r"^define linkonce_odr hidden [^\n]*(@__\w+)\(", re.MULTILINE)
 
-def with_division_helpers(llvm: str) -> str:
-    """The module with the helpers when it divides integers of 128 bits."""
-    return llvm + _DIVISIONS if _DIVISION.search(llvm) else llvm
+
+def with_builtins(llvm: str) -> str:
+    """The module with the builtins of what it mentions: LLVM asks for them only while it emits code, so they are listed
+    as used. Not in `llvm.used`, which would keep them in a linked program that does without."""
+    added = _CONVERSIONS if "half" in llvm or "bfloat" in llvm else ""
+    if _DIVISION.search(llvm):
+        added += _DIVISIONS
+    if not added:
+        return llvm
+    names = [f"ptr {name}" for name in _DEFINED.findall(added)]
+    listed = f"@llvm.compiler.used = appending global [{len(names)} x ptr] [{', '.join(names)}]"
+    return f'{llvm}{added}{listed}, section "llvm.metadata"\n'
