@@ -2,19 +2,22 @@
 
     python -m benchmarks.spirv_judge                     the suite of kernels, every plain example, generated kernels
     python -m benchmarks.spirv_judge --generated 1000    so many generated kernels
-    python -m benchmarks.spirv_judge --only examples     one of suite, examples, generated
+    python -m benchmarks.spirv_judge --only examples     one of suite, examples, found, generated
     python -m benchmarks.spirv_judge --json
 
 Each item runs in a process of its own with a time limit, because the runtime's compiler may end the process that it is
-in. Install the runtime with `pip install 'triptych[spirv]'`; run from the root of the repository.
+in. Where `spirv-val` is installed (Debian: spirv-tools), it reads every module. Install the runtime with `pip install 'triptych[spirv]'`; run from the root of the repository.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,7 +26,9 @@ from tests.differential.choices import RandomChoices
 from tests.differential.kernel_suite.catalogue import CASES
 from tests.differential.kernels.generator import generate
 from tests.differential.kernels.oracle import Failed, differs, run_compiled
+from tests.differential.test_found_programs import PROGRAMS, check_as_a_kernel
 from tests.unit.targets.nvptx.programs import FOLDER, example
+from triptych.artifact_store.configured import default_store
 from triptych.support.config import override
 from triptych.workbench.arrays import clone, mapped
 from triptych.workbench.contracts.loading import contract_of
@@ -59,6 +64,11 @@ def run_example(name: str) -> None:
             assert problems == [], (case, problems)
 
 
+def run_found(name: str) -> None:
+    with override(target=TARGET):
+        check_as_a_kernel(PROGRAMS[name])
+
+
 def run_generated(first: str) -> None:
     """A batch of seeds; what OpenCL refuses with its reason is no difference."""
     for seed in range(int(first), int(first) + BATCH):
@@ -73,7 +83,7 @@ def run_generated(first: str) -> None:
             print(difference, file=sys.stderr)
 
 
-RUN: dict[str, Callable[[str], None]] = {"suite": run_case, "examples": run_example, "generated": run_generated}
+RUN: dict[str, Callable[[str], None]] = {"suite": run_case, "examples": run_example, "found": run_found, "generated": run_generated}
 
 
 # what the parent does -------------------------------------------------------------------------------------------------
@@ -82,14 +92,19 @@ def items(part: str, generated: int) -> list[str]:
         return list(CASES)
     if part == "examples":
         return [*PLAIN, *MATRICES]
+    if part == "found":
+        return list(PROGRAMS)
     return [str(FIRST_SEED + start) for start in range(0, generated, BATCH)]
 
 
-def verdicts(part: str, item: str) -> Iterator[tuple[str, str, str]]:
-    """Name, verdict and last words of an item, or of each seed of a batch."""
+def verdicts(part: str, item: str, store: str) -> Iterator[tuple[str, str, str]]:
+    """Name, verdict and last words of an item, or of each seed of a batch. Its modules stay in that store."""
     command = [sys.executable, "-m", "benchmarks.spirv_judge", "--child", part, item]
+    environment = {**os.environ, "TRIPTYCH_CACHE": "1", "TRIPTYCH_CACHE_DIR": store}
     try:
-        child = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+        child = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=SECONDS, env=environment
+        )
     except subprocess.TimeoutExpired:
         yield item, "too slow", f"more than {SECONDS} s"
         return
@@ -105,6 +120,20 @@ def verdicts(part: str, item: str) -> Iterator[tuple[str, str, str]]:
     yield item, f"ended ({child.returncode})" if child.returncode < 0 else ended, words
 
 
+def validated(store: str) -> Iterator[tuple[str, str, str]]:
+    """Each module of a store, and what the validator of SPIR-V says."""
+    with override(cache=True, cache_dir=store):
+        kept = default_store()
+        assert kept is not None, "the setting `cache` is on"
+        for listed in kept.entries():
+            found = kept.find(listed.key)
+            if found is not None and "spirv" in found.artifacts:
+                command = ["spirv-val", "--target-env", "spv1.4", "-"]
+                checked = subprocess.run(command, input=found.artifacts["spirv"], capture_output=True, check=False)
+                words = (checked.stderr or checked.stdout).decode().strip()
+                yield str(listed.facts["function"]), "INVALID" if checked.returncode else "valid", words
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=list(RUN))
@@ -117,19 +146,23 @@ def main() -> int:
         RUN[options.child[0]](options.child[1])
         return 0
     counts: dict[str, dict[str, int]] = {}
+    has_validator = shutil.which("spirv-val") is not None
     for part in [options.only] if options.only else list(RUN):
         counted = counts.setdefault(part, {})
         for item in items(part, options.generated):
             started = time.monotonic()
-            for name, verdict, words in verdicts(part, item):
+            with tempfile.TemporaryDirectory() as store:
+                found = list(verdicts(part, item, store)) + (list(validated(store)) if has_validator else [])
+            for name, verdict, words in found:
                 counted[verdict] = counted.get(verdict, 0) + 1
-                if not options.json and (part != "generated" or verdict not in ("same", "refused")):
+                is_silent = verdict == "valid" or (part == "generated" and verdict in ("same", "refused"))
+                if not options.json and not is_silent:
                     print(f"{verdict:10} {time.monotonic() - started:6.1f} s  {part} {name}  {words}", flush=True)
         if not options.json:
             print(part, counted, flush=True)
     if options.json:
         print(json.dumps(counts))
-    return 0 if all(set(each) <= {"same", "refused"} for each in counts.values()) else 1
+    return 0 if all(set(each) <= {"same", "refused", "valid"} for each in counts.values()) else 1
 
 
 if __name__ == "__main__":
