@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import triptych as tt
-from benchmarks.amd_values import NAMES, OpenCl, target_of
+from benchmarks.amd_values import NAMES, target_of
 from triptych import cute
 from triptych.objectstage.target import TARGETS, TargetFamily
 from triptych.support.config import override
@@ -92,9 +92,8 @@ def mask_of(holds: Any, lanes: int) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--opencl", default="libOpenCL.so.1")
-    runtime = OpenCl(parser.parse_args(arguments).opencl)
-    TARGETS.register("amdvalues", TargetFamily("amdvalues", NAMES, lambda each: target_of(each, runtime)))
+    parser.parse_args(arguments)
+    TARGETS.register("amdvalues", TargetFamily("amdvalues", NAMES, target_of))
     wrong = count = 0
     for chip in CHIPS:
         lanes = 64 if chip in ("gfx942", "gfx950") else 32

@@ -1,8 +1,8 @@
 """Values of AMD's matrix instructions without a card: products of tiles by the LLVM IR for AMD, on an OpenCL runtime.
 
-    python -m benchmarks.amd_matrix_values [--opencl libOpenCL.so.1]
+    python -m benchmarks.amd_matrix_values
 
-As `benchmarks.amd_values`, whose environment it takes. Each instruction is a function that shuffles by the layouts of
+As `benchmarks.amd_values`. Each instruction is a function that shuffles by the layouts of
 AMD's calculator, so what is judged is how a kernel deals its matrices to lanes, and which registers go where. Not here:
 BFloat16, which the runtime does not load, and LDS in loops with shuffles, where its results are wrong for a reason that
 was not found.
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import triptych as tt
-from benchmarks.amd_values import NAMES, OpenCl, target_of
+from benchmarks.amd_values import NAMES, target_of
 from benchmarks.matrix_core_gemm import exact, whole_numbers
 from triptych import cute
 from triptych.cute import amdgpu
@@ -73,9 +73,8 @@ def is_right(kind: Any, op: Any, chip: str) -> bool:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--opencl", default="libOpenCL.so.1")
-    runtime = OpenCl(parser.parse_args(arguments).opencl)
-    TARGETS.register("amdvalues", TargetFamily("amdvalues", NAMES, lambda chip: target_of(chip, runtime)))
+    parser.parse_args(arguments)
+    TARGETS.register("amdvalues", TargetFamily("amdvalues", NAMES, target_of))
     wrong = 0
     for name, (kind, op) in CASES.items():
         right = is_right(kind, op, name.partition(":")[0])

@@ -1,7 +1,7 @@
 """LLVM IR for AMD as LLVM IR for OpenCL: intrinsics of waves become functions written with built-ins of sub-groups.
 
 Input: the text that the AMD target hands to LLVM, and the lanes of a wave. Output: the text of the same kernels for
-SPIR-V. LDS becomes the last parameter but one, the packet of the launch the last one. What lanes do that do not come to
+SPIR-V. The packet of the launch becomes the last parameter but one, LDS the last one. What lanes do that do not come to
 an operation OpenCL leaves open; kernels whose waves diverge around one may come out otherwise than on a chip.
 """
 
@@ -55,7 +55,7 @@ _PACKET = "addrspacecast ptr addrspace(1) %packet to ptr addrspace(4)"
 
 
 def _opened(found: re.Match[str]) -> str:
-    parameters = ", ".join(filter(None, (found[2], "ptr addrspace(3) %smem", "ptr addrspace(1) %packet")))
+    parameters = ", ".join(filter(None, (found[2], "ptr addrspace(1) %packet", "ptr addrspace(3) %smem")))
     metadata = " ".join(re.findall(r"![\w.]+ !\d+", found[3]))
     return f"define spir_kernel void @{found[1]}({parameters}) {metadata} !intel_reqd_sub_group_size !900 {{"
 

@@ -9,14 +9,13 @@ LLVM makes SPIR-V of the whole, and a runtime that nobody here has written runs 
 results. Those that count on warps of 32 are compiled for `gfx942:32`, where two share a wave. What is left out is what
 comes behind: selection of instructions, waits, registers.
 
-`OCL_ICD_VENDORS` is the folder with the runtime's vendor file, `--opencl` its loader (`libOpenCL.so.1`).
+Install the runtime with `pip install 'triptych[spirv]'`.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -35,6 +34,8 @@ from triptych.stages import Compiled, Loaded, Lowered
 from triptych.support.config import override
 from triptych.targets.amdgpu import TARGET
 from triptych.targets.amdgpu.description.chips import CHIPS
+from triptych.targets.spirv.code_generation import TRIPLE
+from triptych.targets.spirv.runtime.opencl import find_opencl
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
@@ -43,8 +44,6 @@ EXAMPLES = (
     *("sgemm", "softmax", "transpose", "vector_add", "warp_reduction"),
 )
 NAMES = TARGET.architectures
-TRIPLE = "spirv64-unknown-unknown"
-_SIZES = {"i1": 1, "i8": 1, "i16": 2, "half": 2, "bfloat": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
 _PACKET = 64
 P = ctypes.c_void_p
 
@@ -60,47 +59,15 @@ class Config(ctypes.Structure):
     ]
 
 
-class OpenCl:
-    """The first device of the first platform."""
-
-    def __init__(self, library: str) -> None:
-        self._library = ctypes.CDLL(library)
-        platforms, devices = (P * 8)(), (P * 8)()
-        self.check("clGetPlatformIDs", 8, platforms, None)
-        self.check("clGetDeviceIDs", P(platforms[0]), ctypes.c_ulong(0xFFFFFFFF), 8, devices, None)
-        self._devices = devices
-        self._context = self.made("clCreateContext", None, 1, devices, None, None)
-        self.queue = self.made("clCreateCommandQueueWithProperties", self._context, P(devices[0]), None)
-
-    def check(self, name: str, *arguments: Any) -> None:
-        function = getattr(self._library, name)
-        function.restype = ctypes.c_int
-        status = function(*arguments)
-        if status:
-            raise RuntimeError(f"{name}: OpenCL error {status}")
-
-    def made(self, name: str, *arguments: Any) -> P:
-        function, status = getattr(self._library, name), ctypes.c_int()
-        function.restype = P
-        found = function(*arguments, ctypes.byref(status))
-        if status.value:
-            raise RuntimeError(f"{name}: OpenCL error {status.value}")
-        return P(found)
-
-    def kernels(self, code: bytes, names: Sequence[str]) -> list[P]:
-        program = self.made("clCreateProgramWithIL", self._context, code, ctypes.c_size_t(len(code)))
-        self.check("clBuildProgram", program, 1, self._devices, b"", None, None)
-        return [self.made("clCreateKernel", program, name.encode()) for name in names]
-
-
 class Program:
     """Kernels on an OpenCL device, and the function that host code launches them by."""
 
-    def __init__(self, runtime: OpenCl, compiled: Compiled) -> None:
-        self._runtime = runtime
-        lowered = compiled.lowered
-        self._kernels = runtime.kernels(compiled.artifact, lowered.kernels)
-        self._parameters = [parameters_of(lowered.llvm, name) for name in lowered.kernels]
+    def __init__(self, compiled: Compiled) -> None:
+        opencl = find_opencl()
+        assert opencl is not None, "no OpenCL runtime that takes SPIR-V: pip install 'triptych[spirv]'"
+        self._opencl = opencl
+        loaded = opencl.load(compiled.artifact)
+        self._kernels = [loaded[name] for name in compiled.lowered.kernels]
         self._packet = ctypes.create_string_buffer(_PACKET)
         form = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Config), ctypes.c_size_t, ctypes.POINTER(P), P)
         self.launch = form(self._launch)
@@ -108,20 +75,12 @@ class Program:
 
     def _launch(self, config: Any, number: int, arguments: Any, _: Any) -> int:
         launch, kernel = config[0], self._kernels[number - 1]
-        call, kinds = self._runtime.check, self._parameters[number - 1]
-        for place, kind in enumerate(kinds):
-            if kind == "ptr":
-                call("clSetKernelArgSVMPointer", kernel, place, P(ctypes.cast(arguments[place], ctypes.POINTER(P))[0]))
-            else:
-                call("clSetKernelArg", kernel, place, ctypes.c_size_t(_SIZES[kind]), P(arguments[place]))
-        block, grid = (launch.bx, launch.by, launch.bz), (launch.gx, launch.gy, launch.gz)
-        call("clSetKernelArg", kernel, len(kinds), ctypes.c_size_t(max(launch.shared, 16)), None)
+        grid, block = (launch.gx, launch.gy, launch.gz), (launch.bx, launch.by, launch.bz)
         self._describe(grid, block)
-        call("clSetKernelArgSVMPointer", kernel, len(kinds) + 1, P(ctypes.addressof(self._packet)))
-        local, total = (ctypes.c_size_t * 3)(*block), (ctypes.c_size_t * 3)(*map(int.__mul__, grid, block))
-        call("clEnqueueNDRangeKernel", self._runtime.queue, kernel, 3, None, total, local, 0, None, None)
-        call("clFinish", self._runtime.queue)
-        return 0
+        packet = P(ctypes.addressof(self._packet))
+        places = [arguments[place] for place in range(len(kernel.parameters) - 2)]
+        status = kernel.set_arguments([*places, ctypes.addressof(packet)], max(launch.shared, 16))
+        return status or self._opencl.launch(kernel, grid, block)
 
     def _describe(self, grid: Sequence[int], block: Sequence[int]) -> None:
         """The packet that AMD's kernels read sizes from."""
@@ -130,14 +89,7 @@ class Program:
             ctypes.c_uint32.from_buffer(self._packet, 12 + 4 * axis).value = grid[axis] * block[axis]
 
 
-def parameters_of(llvm: str, kernel: str) -> list[str]:
-    """The first word of the type of each parameter."""
-    head = re.search(rf"define amdgpu_kernel void @{kernel}\((.*)\) [#!{{]", llvm)
-    assert head is not None, kernel
-    return [parameter.split()[0] for parameter in head[1].split(", ")] if head[1] else []
-
-
-def target_of(chip: str, runtime: OpenCl) -> Target:
+def target_of(chip: str) -> Target:
     """The AMD target with another code generator and another loader."""
     lanes = CHIPS[chip.partition(":")[0]].lanes
 
@@ -147,7 +99,7 @@ def target_of(chip: str, runtime: OpenCl) -> Target:
         return Compiled(lowered, made.object, str)
 
     def load(compiled: Compiled) -> Loaded:
-        started = cache(lambda: (Program(runtime, compiled), load_host(compiled)))
+        started = cache(lambda: (Program(compiled), load_host(compiled)))
 
         def call(*args: Any, stream: object = None) -> Any:
             program, host = started()
@@ -176,20 +128,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("examples", nargs="*", default=EXAMPLES)
     parser.add_argument("--chip", choices=NAMES, default="gfx942:32")
-    parser.add_argument("--opencl", default="libOpenCL.so.1")
     given = parser.parse_args(arguments)
     if len(given.examples) == 1:
-        return 0 if is_right(given.examples[0], given.chip, given.opencl) else 1
-    each = [sys.executable, "-m", "benchmarks.amd_values", "--chip", given.chip, "--opencl", given.opencl]
+        return 0 if is_right(given.examples[0], given.chip) else 1
+    each = [sys.executable, "-m", "benchmarks.amd_values", "--chip", given.chip]
     right = [not subprocess.run([*each, name], check=False).returncode for name in given.examples]
     print(f"{sum(right)} of {len(right)} examples right on {given.chip}")
     return 0 if all(right) else 1
 
 
-def is_right(name: str, chip: str, opencl: str) -> bool:
+def is_right(name: str, chip: str) -> bool:
     """Verify one example, in this process, which the runtime may end."""
-    runtime = OpenCl(opencl)
-    TARGETS.register("amdvalues", TargetFamily("amdvalues", NAMES, lambda each: target_of(each, runtime)))
+    TARGETS.register("amdvalues", TargetFamily("amdvalues", NAMES, target_of))
     with override(target=f"amdvalues:{chip}", cache=False):
         found = verify(load_contract(FOLDER / f"{name}.py"), VerifyOptions(seeds=1, allow_weak=True))
     print(f"{name}: {found.verdict}, {found.seconds:.1f} s", *found.findings, sep="\n  ", flush=True)

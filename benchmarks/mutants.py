@@ -1,7 +1,7 @@
 """Not speed: do the tests notice when the code of passes and analyses changes? One drawn change at a time.
 
     python -m benchmarks.mutants [--count 200] [--seed 1] [--only targets/nvptx] [--jobs 2] [--json]
-    python -m benchmarks.mutants --only kernel_ir/transforms --tests tests/differential/test_spirv_execution.py
+    python -m benchmarks.mutants --only kernel_ir --tests tests/unit/kernel_ir/test_mma.py
 
 A mutant is the package with one operator, comparison, constant or condition changed. It is killed when the tests that
 belong to the changed file fail or do not end: first the test files that name the file or its pass, then those of
@@ -22,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -147,25 +148,32 @@ def room_tests(file: str) -> list[str]:
     return list(ROOMS[room])
 
 
-def killed_by(mutant: Mutant, judges: list[str]) -> str:
-    """The tests that notice, or nothing."""
+@contextmanager
+def changed_tree(mutant: Mutant) -> Iterator[dict[str, str]]:
+    """An environment in which Python imports the changed package and nothing is cached."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "src"
         shutil.copytree(ROOT / "src", tree, ignore=shutil.ignore_patterns("__pycache__"))
         path = tree / "triptych" / mutant.file
         source = path.read_bytes()
         path.write_bytes(source[: mutant.start] + mutant.after.encode() + source[mutant.end :])
+        own = {"PYTHONPATH": str(tree), "XDG_CACHE_HOME": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        yield {**os.environ, **own}
+
+
+def killed_by(mutant: Mutant, judges: list[str]) -> str:
+    """The tests that notice, or nothing."""
+    with changed_tree(mutant) as environment:
         if judges:
-            return "those tests" if _fails(judges, tree, folder) else ""
+            return "those tests" if _fails(judges, environment) else ""
         own = own_tests(mutant.file)
         for tests in (own, [test for test in room_tests(mutant.file) if test not in own]):
-            if tests and _fails(tests, tree, folder):
+            if tests and _fails(tests, environment):
                 return "its tests" if tests is own else "the tests of its room"
     return ""
 
 
-def _fails(tests: list[str], tree: Path, folder: str) -> bool:
-    environment = {**os.environ, "PYTHONPATH": str(tree), "XDG_CACHE_HOME": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+def _fails(tests: list[str], environment: dict[str, str]) -> bool:
     command = (sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-cov", *tests)
     try:
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=PATIENCE).returncode != 0

@@ -6,7 +6,8 @@
     python -m benchmarks.spirv_judge --json
 
 Each item runs in a process of its own with a time limit, because the runtime's compiler may end the process that it is
-in. Where `spirv-val` is installed (Debian: spirv-tools), it reads every module. Install the runtime with `pip install 'triptych[spirv]'`; run from the root of the repository.
+in. Where `spirv-val` is installed (Debian: spirv-tools), it reads every module. Install the runtime with
+`pip install 'triptych[spirv]'`; run from the root of the repository.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ from triptych.workbench.arrays import clone, mapped
 from triptych.workbench.contracts.loading import contract_of
 from triptych.workbench.verification.verifying import check_again
 
-TARGET = "spirv"
 FIRST_SEED = 7_000_000
 BATCH = 20
 SECONDS = 600
@@ -48,8 +48,7 @@ MATRICES = ("tensor_core_gemm", "flash_attention")
 
 # what a child does ----------------------------------------------------------------------------------------------------
 def run_case(name: str) -> None:
-    with override(target=TARGET):
-        CASES[name]()
+    CASES[name]()
 
 
 def run_example(name: str) -> None:
@@ -58,32 +57,34 @@ def run_example(name: str) -> None:
     for case in contract.cases.values():
         if not case.get("bench"):
             inputs = contract.inputs(0, case)
-            with override(target=TARGET):
-                outputs = contract.run(contract.kernel, mapped(inputs, clone))
+            outputs = contract.run(contract.kernel, mapped(inputs, clone))
             problems = check_again(contract, inputs, outputs, None)
             assert problems == [], (case, problems)
 
 
 def run_found(name: str) -> None:
-    with override(target=TARGET):
-        check_as_a_kernel(PROGRAMS[name])
+    check_as_a_kernel(PROGRAMS[name])
 
 
 def run_generated(first: str) -> None:
     """A batch of seeds; what OpenCL refuses with its reason is no difference."""
     for seed in range(int(first), int(first) + BATCH):
         program = generate(RandomChoices(seed))
-        with override(target=TARGET):
-            found = run_compiled(program, opt_level=3)
+        found = run_compiled(program, opt_level=3)
         refused = [each for each in found if isinstance(each, Failed) and each.kind == "ArchitectureError"]
-        difference = None if refused else differs(program, TARGET, found)
+        difference = None if refused else differs(program, "spirv", found)
         verdict = "refused" if refused else "same" if difference is None else "DIFFERENT"
         print(f"{seed} {verdict}", flush=True)
         if difference is not None:
             print(difference, file=sys.stderr)
 
 
-RUN: dict[str, Callable[[str], None]] = {"suite": run_case, "examples": run_example, "found": run_found, "generated": run_generated}
+RUN: dict[str, Callable[[str], None]] = {
+    "suite": run_case,
+    "examples": run_example,
+    "found": run_found,
+    "generated": run_generated,
+}
 
 
 # what the parent does -------------------------------------------------------------------------------------------------
@@ -102,9 +103,7 @@ def verdicts(part: str, item: str, store: str) -> Iterator[tuple[str, str, str]]
     command = [sys.executable, "-m", "benchmarks.spirv_judge", "--child", part, item]
     environment = {**os.environ, "TRIPTYCH_CACHE": "1", "TRIPTYCH_CACHE_DIR": store}
     try:
-        child = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=SECONDS, env=environment
-        )
+        child = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS, env=environment)
     except subprocess.TimeoutExpired:
         yield item, "too slow", f"more than {SECONDS} s"
         return
@@ -140,10 +139,12 @@ def main() -> int:
     parser.add_argument("--generated", type=int, default=1000)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--target", default="spirv", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         warnings.simplefilter("ignore")
-        RUN[options.child[0]](options.child[1])
+        with override(target=options.target):
+            RUN[options.child[0]](options.child[1])
         return 0
     counts: dict[str, dict[str, int]] = {}
     has_validator = shutil.which("spirv-val") is not None

@@ -98,4 +98,4 @@ class _Program:
         hidden = (ctypes.c_uint32(columns), ctypes.c_uint32(rows), ctypes.c_void_p(ctypes.addressof(failed)))
         places += [ctypes.addressof(value) for value in hidden]
         status = kernel.set_arguments(places, shared + SHARED_ALIGNMENT)
-        return status or self._opencl.launch(kernel, blocks, columns * rows * planes)
+        return status or self._opencl.launch(kernel, blocks, (columns * rows * planes, 1, 1))

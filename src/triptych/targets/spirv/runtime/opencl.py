@@ -76,10 +76,10 @@ class OpenCl:
             for name, signature in parameters.items()
         }
 
-    def launch(self, kernel: LoadedKernel, blocks: Sequence[int], threads: int) -> int:
+    def launch(self, kernel: LoadedKernel, grid: Sequence[int], block: Sequence[int]) -> int:
         """Run it, to the end; the status."""
-        local = (ctypes.c_size_t * 3)(threads, 1, 1)
-        whole = (ctypes.c_size_t * 3)(blocks[0] * threads, *blocks[1:])
+        local = (ctypes.c_size_t * 3)(*block)
+        whole = (ctypes.c_size_t * 3)(*(count * threads for count, threads in zip(grid, block, strict=True)))
         status = self._library.clEnqueueNDRangeKernel(
             self._queue, kernel.handle, 3, None, whole, local, 0, None, None
         ) or self._library.clFinish(self._queue)

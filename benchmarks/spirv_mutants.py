@@ -1,0 +1,133 @@
+"""Not speed: does the OpenCL judge notice when a lowering rule that the CPU and NVIDIA targets share is wrong?
+
+    python -m benchmarks.spirv_mutants [--count 20] [--seed 1] [--only mma] [--map lines.json] [--json]
+
+First every case of the kernel suite and every example that is right on OpenCL runs on the CPU, and coverage says which
+lines of the rules it needs. Then changes are drawn from those lines, and tables that they read. With each, up to
+`CASES` of the cases that need the changed line run on both targets; it is seen when one no longer computes what its
+reference does on OpenCL, or does there and not on the CPU. `--map` keeps what the first step found: it takes minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.mutants import PACKAGE, ROOT, Mutant, changed_tree, mutants
+from benchmarks.spirv_judge import items
+
+RULES = (
+    *("kernel_ir/dialects/matrix_copies.py", "kernel_ir/dialects/mma.py", "kernel_ir/transforms/divisor_checks.py"),
+    *("kernel_ir/transforms/narrow_floats", "kernel_ir/transforms/wide_conversions.py"),
+    *("metastage/values/arithmetic.py", "metastage/values/conversion.py"),
+)
+"""What both targets lower by: what matrix instructions hold in which thread, checks of divisors, conversions, and what
+Python's operators mean."""
+CASES = 8
+SECONDS = 300
+
+Lines = dict[str, dict[str, list[int]]]
+"""The lines of each file that a case needs."""
+
+
+def child(target: str, case: str) -> list[str]:
+    """The arguments of Python that run one case, whose part and name a space separates."""
+    return ["-m", "benchmarks.spirv_judge", "--target", target, "--child", *case.split(" ")]
+
+
+def needed(case: str) -> dict[str, list[int]]:
+    """The lines of the rules that one case runs on the CPU; none when OpenCL refuses it."""
+    judge = subprocess.run([sys.executable, *child("spirv", case)], cwd=ROOT, capture_output=True, timeout=SECONDS)
+    if judge.returncode:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        data = f"--data-file={folder}/data"
+        rules = ",".join(f"*/{rule}*" for rule in RULES)
+        own = f"--rcfile={os.devnull}"
+        run = (sys.executable, "-m", "coverage", "run", own, data, f"--include={rules}", *child("cpu", case))
+        subprocess.run(run, cwd=ROOT, capture_output=True, check=True, timeout=SECONDS)
+        told = (sys.executable, "-m", "coverage", "json", own, data, "-o", str(report))
+        subprocess.run(told, cwd=ROOT, capture_output=True, check=True)
+        files = json.loads(report.read_text())["files"]
+    return {
+        Path(file).resolve().relative_to(PACKAGE).as_posix(): facts["executed_lines"] for file, facts in files.items()
+    }
+
+
+def inside_functions(path: Path) -> set[int]:
+    """The lines that do not run when the file is imported."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {line for each in functions for line in range(each.body[0].lineno, (each.end_lineno or each.lineno) + 1)}
+
+
+def cases_of(mutant: Mutant, lines: Lines, inside: set[int]) -> list[str]:
+    """Those that run the line; for a table, those that run a function of its file."""
+    places = {mutant.line} if mutant.line in inside else inside
+    return [case for case, files in lines.items() if places & set(files.get(mutant.file, ())) & inside]
+
+
+def seen_by(mutant: Mutant, cases: list[str]) -> str:
+    """The first case that is not right any more and where, or nothing."""
+    with changed_tree(mutant) as environment:
+        for case in cases:
+            for target in ("spirv", "cpu"):
+                command = [sys.executable, *child(target, case)]
+                try:
+                    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=SECONDS)
+                except subprocess.TimeoutExpired:
+                    return f"{case} on {target} does not end"
+                if ended.returncode:
+                    return f"{case} on {target}: {ended.stderr.decode().strip().splitlines()[-1][:80]}"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="files whose path has this text")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--map", type=Path, help="file that keeps the lines which each case needs")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        if options.map and options.map.exists():
+            lines: Lines = json.loads(options.map.read_text())
+        else:
+            every = [f"{part} {name}" for part in ("suite", "examples") for name in items(part, 0)]
+            lines = dict(zip(every, pool.map(needed, every), strict=True))
+            if options.map:
+                options.map.write_text(json.dumps(lines))
+        possible: list[tuple[Mutant, list[str]]] = []
+        for file in sorted({file for files in lines.values() for file in files if options.only in file}):
+            inside = inside_functions(PACKAGE / file)
+            found = ((mutant, cases_of(mutant, lines, inside)) for mutant in mutants(PACKAGE / file))
+            possible += [(mutant, cases) for mutant, cases in found if cases]
+        drawn = draw.sample(possible, min(options.count, len(possible)))
+        judged = [(mutant, draw.sample(cases, min(CASES, len(cases)))) for mutant, cases in drawn]
+        verdicts = []
+        for number, (mutant, by) in enumerate(
+            zip((each for each, _ in judged), pool.map(lambda each: seen_by(*each), judged), strict=True), start=1
+        ):
+            verdicts.append({**asdict(mutant), "seen": by})
+            change = f"{mutant.before} -> {mutant.after}"
+            print(f"{number}/{len(drawn)} {mutant.file}:{mutant.line}  {change}: {by or 'NOT SEEN'}", file=sys.stderr)
+    seen = sum(bool(each["seen"]) for each in verdicts)
+    print(json.dumps(verdicts) if options.json else f"{seen} of {len(drawn)} seen; drawn from {len(possible)} changes")
+    return 0 if seen == len(drawn) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
