@@ -3,9 +3,9 @@
     python -m benchmarks.amd_matrix_values
 
 As `benchmarks.amd_values`. Each instruction is a function that shuffles by the layouts of
-AMD's calculator, so what is judged is how a kernel deals its matrices to lanes, and which registers go where. Not here:
-BFloat16, which the runtime does not load, and LDS in loops with shuffles, where its results are wrong for a reason that
-was not found.
+AMD's calculator, so what is judged is how a kernel deals its matrices to lanes, and which registers go where: of one
+wave out of global memory, and of one and of four waves that copy tiles into LDS, several in flight. Not here: BFloat16,
+which the runtime does not load.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 import triptych as tt
 from benchmarks.amd_values import NAMES, target_of
-from benchmarks.matrix_core_gemm import exact, whole_numbers
+from benchmarks.matrix_core_gemm import SHARED, Tiling, exact, gemm, whole_numbers
 from triptych import cute
 from triptych.cute import amdgpu
 from triptych.cute.runtime import from_dlpack
@@ -32,6 +32,14 @@ CASES: dict[str, tuple[Any, Any]] = {
     "gfx1100: Float16": (np.float16, amdgpu.WMMA(16, 16, 16, tt.Float16, generation=11)),
     "gfx1201: Float16": (np.float16, amdgpu.WMMA(16, 16, 16, tt.Float16)),
     "gfx1201: Int8": (np.int8, amdgpu.WMMA(16, 16, 16, tt.Int8)),
+}
+
+
+TILINGS = (Tiling(32, 32, waves=(1, 1)), Tiling(32, 32, stages=2, waves=(1, 1)), Tiling(64, 64, waves=(2, 2)))
+TILED: dict[str, Any] = {
+    "gfx942": amdgpu.MFMA(16, 16, 16, tt.Float16),
+    "gfx950": amdgpu.MFMA(16, 16, 16, tt.Float16),
+    "gfx1201": amdgpu.WMMA(16, 16, 16, tt.Float16),
 }
 
 
@@ -71,17 +79,29 @@ def is_right(kind: Any, op: Any, chip: str) -> bool:
     return bool((y == exact(x, w)).all())
 
 
+def is_tiled_right(op: Any, chip: str, tiling: Tiling) -> bool:
+    """The GEMM with a pipeline of copies into LDS: one block, five tiles of k."""
+    k = 5 * tiling.k_bytes // 2
+    x, w = (whole_numbers((side, k), np.float16, seed) for seed, side in enumerate((tiling.m, tiling.n)))
+    y = np.full((tiling.m, tiling.n), 7, np.float32)
+    operands = [SHARED.operand_of(each) for each in (x, w)]
+    tt.compile(gemm, *operands, y, op, tiling, target=f"amdvalues:{chip}")(*operands, y)
+    return bool((y == exact(x, w)).all())
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args(arguments)
     TARGETS.register("amdvalues", TargetFamily("amdvalues", NAMES, target_of))
-    wrong = 0
-    for name, (kind, op) in CASES.items():
-        right = is_right(kind, op, name.partition(":")[0])
-        wrong += not right
-        print(f"{name}: {'right' if right else 'WRONG'}", flush=True)
-    print(f"{len(CASES) - wrong} of {len(CASES)} products right")
-    return int(wrong > 0)
+    verdicts = {name: is_right(kind, op, name.partition(":")[0]) for name, (kind, op) in CASES.items()}
+    for chip, op in TILED.items():
+        for tiling in TILINGS:
+            name = f"{chip}: GEMM of {tiling.m} by {tiling.n}, {tiling.stages} stages"
+            verdicts[name] = is_tiled_right(op, chip, tiling)
+    for name, right in verdicts.items():
+        print(f"{name}: {'right' if right else 'WRONG'}")
+    print(f"{sum(verdicts.values())} of {len(verdicts)} products right")
+    return 0 if all(verdicts.values()) else 1
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.amd_shim import in_opencl
 from tests.unit.targets.nvptx.programs import FOLDER
 from triptych.interop.dlpack import CPU_DEVICES
-from triptych.ir.llvm.worker import Request, shared_pool
+from triptych.ir.llvm.worker import shared_pool
 from triptych.objectstage.codegen import load_host
 from triptych.objectstage.launch_code import LaunchRecord
 from triptych.objectstage.target import TARGETS, CompileOptions, Target, TargetFamily, find_target
@@ -34,7 +34,7 @@ from triptych.stages import Compiled, Loaded, Lowered
 from triptych.support.config import override
 from triptych.targets.amdgpu import TARGET
 from triptych.targets.amdgpu.description.chips import CHIPS
-from triptych.targets.spirv.code_generation import TRIPLE
+from triptych.targets.spirv.code_generation import request
 from triptych.targets.spirv.runtime.opencl import find_opencl
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.verification.verifying import VerifyOptions, verify
@@ -94,8 +94,7 @@ def target_of(chip: str) -> Target:
     lanes = CHIPS[chip.partition(":")[0]].lanes
 
     def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
-        request = Request(triple=TRIPLE, cpu="", features="", opt_level=2, vectorize=False, emit=("object",))
-        made = shared_pool().compile(request, in_opencl(lowered.llvm, lanes))
+        made = shared_pool().compile(request("object", 2), in_opencl(lowered.llvm, lanes))
         return Compiled(lowered, made.object, str)
 
     def load(compiled: Compiled) -> Loaded:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -34,6 +35,7 @@ kernels have blocks of thousands of accesses, and constants that live in thousan
 _SPIRV = "spirv"
 _SPIRV_EXTENSION = "+SPV_EXT_shader_atomic_float_add"
 """Of SPIR-V modules that need it. It is an option of the process, which no request can change."""
+_ODD_INTEGER = re.compile(r'(?<![\w%@."$-])i(?!(?:1|8|16|32|64)\b)\d+\b(?!:)')
 _BLOCK = "; preds ="
 """What LLVM writes where a block begins that others lead to."""
 _MOST_BLOCKS = 1_000
@@ -167,6 +169,8 @@ class Compiler:
         self._optimise(module, machine, settings)
         if any(value.name == "llvm.used" for value in module.global_variables):
             self._machines.clear()
+        if settings["triple"].startswith(_SPIRV):
+            _check_integers(str(module))
         *first, last = settings["emit"]
         # Emission rewrites the module it is given, so all but the last part are emitted from copies.
         return [self._emit(machine, module.clone(), part) for part in first] + [self._emit(machine, module, last)]
@@ -226,6 +230,13 @@ class Compiler:
         if part == "assembly":
             return str(machine.emit_assembly(module)).encode()
         raise ValueError(f"cannot emit {part!r}: only 'object' and 'assembly'")
+
+
+def _check_integers(text: str) -> None:
+    """LLVM's SPIR-V back end widens other integers to the next of these and does not mask what is above their bits."""
+    found = _ODD_INTEGER.search(text)
+    if found:
+        raise ValueError(f"a module for SPIR-V has integers of type {found[0]}, which LLVM compiles to wrong code")
 
 
 def _needs_passes(module: LlvmModule, settings: Settings) -> bool:

@@ -24,19 +24,19 @@ _SPIRV, _ASSEMBLY = "spirv", "assembly"
 def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
     """Compile."""
     text, checks = take_checks(lowered.llvm)
-    made = shared_pool().compile(_request("object", options.opt_level), text)
+    made = shared_pool().compile(request("object", options.opt_level), text)
     return _with_views(lowered, asdict(options), made.object, checks)
 
 
-def _request(part: str, opt_level: int) -> Request:
-    """One part only: what writes a module is used up by it."""
+def request(part: str, opt_level: int) -> Request:
+    """What LLVM is asked for. One part only: what writes a module is used up by it."""
     return Request(
         triple=TRIPLE,
         cpu="",
         features="",
         opt_level=max(1, opt_level),  # LLVM's back end does not select all that nobody has simplified
         vectorize=False,
-        strength_reduction=False,
+        strength_reduction=False,  # it makes integers of few bits, which LLVM's back end gets wrong
         emit=(part,),
     )
 
@@ -55,7 +55,7 @@ def _with_views(lowered: Lowered, options: Mapping[str, Any], module: bytes, che
     @cache
     def assembly() -> str:
         text, _ = take_checks(lowered.llvm)
-        return shared_pool().compile(_request(_ASSEMBLY, options["opt_level"]), text).assembly
+        return shared_pool().compile(request(_ASSEMBLY, options["opt_level"]), text).assembly
 
     name = lowered.traced.name
     keep_files(name, options, assembly=("spvasm", lambda: assembly().encode()), binary=("spv", lambda: module))

@@ -76,6 +76,16 @@ def test_an_ordinary_error_keeps_the_worker(pool: WorkerPool, text: str) -> None
     assert pool.pids() == before
 
 
+def test_integers_that_a_back_end_gets_wrong_are_an_error(pool: WorkerPool) -> None:
+    """LLVM's for SPIR-V keeps eight bits of these two."""
+    text = """define spir_kernel void @f(ptr addrspace(1) %p, i64 %i2) {
+      %a = trunc i64 %i2 to WIDTH %b = zext WIDTH %a to i64 store i64 %b, ptr addrspace(1) %p ret void }"""
+    request = Request("spirv64-unknown-unknown", emit=("object",), strength_reduction=False, opt_level=0)
+    with pytest.raises(CodegenError, match="integers of type i2, which"):
+        pool.compile(request, text.replace("WIDTH", "i2"))
+    assert pool.compile(request, text.replace("WIDTH", "i8")).object
+
+
 @pytest.mark.parametrize(("text", "words"), [(ABORTS, "Cannot select"), (EXITS, "inline asm")])
 def test_a_crash_becomes_an_exception_and_the_next_compile_works(pool: WorkerPool, text: str, words: str) -> None:
     for _ in range(2):

@@ -54,10 +54,22 @@ def printing(x: cute.Tensor) -> None:
     cute.printf("x is {}", x[0])
 
 
+@tt.kernel
+def four_bits(x: cute.Tensor) -> None:
+    x[0] = tt.Int32(tt.Int4(x[1]) + tt.Int4(x[2]))
+
+
+@tt.kernel
+def many_bits(x: cute.Tensor) -> None:
+    x[0] = tt.Int32(tt.Int128(x[1]) * tt.Int128(x[2]) // 3)
+
+
 REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "named barrier": (named_barrier, "a named barrier"),
     "threads that ended": (ended_threads, "a barrier that some threads of a block may not come to"),
     "warps that spin": (spinning, "a loop that waits for what another thread writes"),
+    "integers of four bits": (four_bits, "i4"),
+    "integers of 128 bits": (many_bits, "i128"),
     "printing": (printing, "gpu.printf"),
 }
 

@@ -10,7 +10,7 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import kernels, operations_named
-from triptych.ir.types import GENERIC_SPACE, int_width, memory_space
+from triptych.ir.types import GENERIC_SPACE, int_width, is_vector, memory_space
 from triptych.kernel_ir.analysis.addresses import is_in_arrays
 from triptych.kernel_ir.analysis.lanes import Level
 from triptych.kernel_ir.analysis.spin_loops import counts, spins
@@ -39,6 +39,7 @@ _MEMORY = (
     *("llvm.insertvalue", "llvm.call_intrinsic", "llvm.freeze"),
 )
 HAS = frozenset((*_MEMORY, *INDICES, *LOWERED, *COPIES, *EXPANDED, "gpu.return", "cf.assert", simt.DIVISOR))
+WIDTHS = (None, 1, 8, 16, 32, 64)
 _REASONS = {
     simt.BARRIER_ARRIVE: "OpenCL has one barrier for each work-group, at which every thread waits",
     "gpu.printf": "a kernel that prints nothing: OpenCL prints to a stream of its own",
@@ -86,8 +87,9 @@ def _check(operation: Operation) -> None:
     if name == simt.BARRIER and (len(operation.operands) > 1 or constant_of(operation.operands[0]) != 0):
         raise _refusal(operation, "a named barrier, or one of some threads", _REASONS[simt.BARRIER_ARRIVE])
     for value in (*operation.results, *operation.operands):
-        if (int_width(value.type) or 0) > 64:
-            raise _refusal(operation, str(value.type), "SPIR-V has no integers of more than 64 bits")
+        element = value.type.element_type if is_vector(value.type) else value.type
+        if int_width(element) not in WIDTHS:
+            raise _refusal(operation, str(element), "OpenCL has integers of 8, 16, 32 and 64 bits")
         if memory_space(value.type) == GENERIC_SPACE and not is_in_arrays(value):
             raise _refusal(operation, "a pointer to any memory", "an address of OpenCL says which memory it is of")
 
