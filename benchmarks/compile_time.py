@@ -31,14 +31,14 @@ QUICK_SIZES = (250, 500)
 DOUBLED = 2.2
 """Times that twice the size may take."""
 _TICKS = os.sysconf("SC_CLK_TCK")
-_USER, _SYSTEM = 11, 12
-"""Fields of `/proc/<pid>/stat` after the name."""
+_TIMES = slice(11, 15)
+"""Fields of `/proc/<pid>/stat` after the name: user and system, of the process and of its ended children."""
 
 
 def processor_seconds() -> float:
-    """Of this process and of the workers that live."""
+    """Of this process, of the workers that live, and of what those have forked."""
     stats = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in shared_pool().pids())
-    ticks = sum(int(fields[_USER]) + int(fields[_SYSTEM]) for fields in stats)
+    ticks = sum(sum(map(int, fields[_TIMES])) for fields in stats)
     return time.process_time() + ticks / _TICKS
 
 

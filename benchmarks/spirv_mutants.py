@@ -4,8 +4,9 @@
 
 First every case of the kernel suite and every example that is right on OpenCL runs on the CPU, and coverage says which
 lines of the rules it needs. Then changes are drawn from those lines, and tables that they read. With each, up to
-`CASES` of the cases that need the changed line run on both targets; it is seen when one no longer computes what its
-reference does on OpenCL, or does there and not on the CPU. `--map` keeps what the first step found: it takes minutes.
+`CASES` of the cases that need the changed line run on both targets. It is seen when one no longer computes what its
+reference does on OpenCL, or does there and not on the CPU. A change after which all of them have the same code as
+before is no change of a rule, and another is drawn. `--map` keeps what the first step found, which takes minutes.
 """
 
 from __future__ import annotations
@@ -15,15 +16,21 @@ import ast
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from benchmarks.mutants import PACKAGE, ROOT, Mutant, changed_tree, mutants
 from benchmarks.spirv_judge import items
+from triptych.artifact_store.configured import default_store
+from triptych.support.config import override
 
 RULES = (
     *("kernel_ir/dialects/matrix_copies.py", "kernel_ir/dialects/mma.py", "kernel_ir/transforms/divisor_checks.py"),
@@ -32,7 +39,7 @@ RULES = (
 )
 """What both targets lower by: what matrix instructions hold in which thread, checks of divisors, conversions, and what
 Python's operators mean."""
-CASES = 8
+CASES = 5
 SECONDS = 300
 
 Lines = dict[str, dict[str, list[int]]]
@@ -77,19 +84,41 @@ def cases_of(mutant: Mutant, lines: Lines, inside: set[int]) -> list[str]:
     return [case for case, files in lines.items() if places & set(files.get(mutant.file, ())) & inside]
 
 
-def seen_by(mutant: Mutant, cases: list[str]) -> str:
-    """The first case that is not right any more and where, or nothing."""
+def run(target: str, case: str, environment: dict[str, str]) -> tuple[str, frozenset[str]]:
+    """What one case ends with, nothing when it is right, and the digests of its code."""
+    with tempfile.TemporaryDirectory() as store:
+        own = {**environment, "TRIPTYCH_CACHE": "1", "TRIPTYCH_CACHE_DIR": store}
+        try:
+            ended = subprocess.run(
+                [sys.executable, *child(target, case)], cwd=ROOT, env=own, capture_output=True, timeout=SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            return "does not end", frozenset()
+        with override(cache=True, cache_dir=store):
+            kept = default_store()
+            assert kept is not None, "the setting `cache` is on"
+            found = [kept.find(listed.key) for listed in kept.entries()]
+        code = {sha256(part).hexdigest() for entry in found if entry for part in entry.artifacts.values()}
+    said = [line for line in ended.stderr.decode().splitlines() if re.match(r"(E  +)?[\w.]*(Error|Exception)\b", line)]
+    return (f"{said[-1] if said else ended.returncode}"[:100] if ended.returncode else ""), frozenset(code)
+
+
+@cache
+def unchanged(target: str, case: str) -> frozenset[str]:
+    return run(target, case, dict(os.environ))[1]
+
+
+def seen_by(mutant: Mutant, cases: list[str]) -> str | None:
+    """The first case that is not right any more and where; nothing if all are; None if their code is the same."""
+    is_rule = False
     with changed_tree(mutant) as environment:
         for case in cases:
             for target in ("spirv", "cpu"):
-                command = [sys.executable, *child(target, case)]
-                try:
-                    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=SECONDS)
-                except subprocess.TimeoutExpired:
-                    return f"{case} on {target} does not end"
-                if ended.returncode:
-                    return f"{case} on {target}: {ended.stderr.decode().strip().splitlines()[-1][:80]}"
-    return ""
+                words, code = run(target, case, environment)
+                if words:
+                    return f"{case} on {target}: {words}"
+                is_rule |= code != unchanged(target, case)
+    return "" if is_rule else None
 
 
 def main() -> int:
@@ -115,18 +144,22 @@ def main() -> int:
             inside = inside_functions(PACKAGE / file)
             found = ((mutant, cases_of(mutant, lines, inside)) for mutant in mutants(PACKAGE / file))
             possible += [(mutant, cases) for mutant, cases in found if cases]
-        drawn = draw.sample(possible, min(options.count, len(possible)))
-        judged = [(mutant, draw.sample(cases, min(CASES, len(cases)))) for mutant, cases in drawn]
-        verdicts = []
-        for number, (mutant, by) in enumerate(
-            zip((each for each, _ in judged), pool.map(lambda each: seen_by(*each), judged), strict=True), start=1
-        ):
-            verdicts.append({**asdict(mutant), "seen": by})
-            change = f"{mutant.before} -> {mutant.after}"
-            print(f"{number}/{len(drawn)} {mutant.file}:{mutant.line}  {change}: {by or 'NOT SEEN'}", file=sys.stderr)
+        draw.shuffle(possible)
+        judged = ((mutant, draw.sample(cases, min(CASES, len(cases)))) for mutant, cases in possible)
+        verdicts: list[dict[str, object]] = []
+        none = 0
+        while len(verdicts) < options.count and (batch := list(islice(judged, options.jobs))):
+            for (mutant, _), by in zip(batch, pool.map(lambda each: seen_by(*each), batch), strict=True):
+                if by is None:
+                    none += 1
+                    continue
+                verdicts.append({**asdict(mutant), "seen": by})
+                change = f"{mutant.file}:{mutant.line}  {mutant.before} -> {mutant.after}"
+                print(f"{len(verdicts)}/{options.count} {change}: {by or 'NOT SEEN'}", file=sys.stderr, flush=True)
     seen = sum(bool(each["seen"]) for each in verdicts)
-    print(json.dumps(verdicts) if options.json else f"{seen} of {len(drawn)} seen; drawn from {len(possible)} changes")
-    return 0 if seen == len(drawn) else 1
+    summary = f"{seen} of {len(verdicts)} seen, drawn from {len(possible)} changes; {none} more changed no code"
+    print(json.dumps(verdicts) if options.json else summary)
+    return 0 if seen == len(verdicts) else 1
 
 
 if __name__ == "__main__":

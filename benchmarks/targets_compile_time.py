@@ -1,11 +1,11 @@
-"""CPU seconds of compiling the plain kernel examples for AMD's chips, beside those for NVIDIA.
+"""CPU seconds of compiling the plain kernel examples for AMD's chips and for OpenCL, beside those for NVIDIA.
 
-    python -m benchmarks.amd_compile_time                     gfx942 and gfx1100 beside sm_90a
-    python -m benchmarks.amd_compile_time gfx950 --json       another chip, as JSON
+    python -m benchmarks.targets_compile_time                     gfx942, gfx1100 and OpenCL beside sm_90a
+    python -m benchmarks.targets_compile_time amdgpu:gfx950 --json
 
-From Python to the code object, or to PTX and cubin: tracing, passes, LLVM in its worker, the linker or NVIDIA's
-assembler. Times are CPU seconds of this process and of its workers for one compilation, after one of another program
-that loads everything; no store is asked.
+From Python to the code object, to PTX and cubin, or to a SPIR-V module: tracing, passes, LLVM in its worker, the linker
+or NVIDIA's assembler. Times are CPU seconds of this process and of its workers for one compilation, after one of
+another program that loads everything; no store is asked.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def warm_up(y: cute.Tensor) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("chips", nargs="*", default=["gfx942", "gfx1100"])
+    parser.add_argument("targets", nargs="*", default=["amdgpu:gfx942", "amdgpu:gfx1100", "spirv"])
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
-    targets = [NVIDIA, *(f"amdgpu:{chip}" for chip in given.chips)]
+    targets = [NVIDIA, *given.targets]
     with override(cache=False):
         for target in targets:
             tt.compile(warm_up, make_fake_tensor(tt.Float32, (64,), (1,)), target=target)
