@@ -153,11 +153,11 @@ def changed_tree(mutant: Mutant) -> Iterator[dict[str, str]]:
     """An environment in which Python imports the changed package and nothing is cached."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", tree, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "src", tree)  # with what Python has compiled, which holds for all but the changed file
         path = tree / "triptych" / mutant.file
         source = path.read_bytes()
         path.write_bytes(source[: mutant.start] + mutant.after.encode() + source[mutant.end :])
-        own = {"PYTHONPATH": str(tree), "XDG_CACHE_HOME": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"PYTHONPATH": str(tree), "XDG_CACHE_HOME": folder, "PYTHONDONTWRITEBYTECODE": ""}
         yield {**os.environ, **own}
 
 

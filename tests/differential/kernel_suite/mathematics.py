@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from hypothesis import strategies as st
 
@@ -112,6 +113,60 @@ def conversions(pair: tuple[str, str], n: int, block: int, seed: int) -> None:
     with np.errstate(over="ignore"), output(n, target) as out:
         convert(x, out, block)
         same(out, x.astype(target))
+
+
+@tt.kernel
+def narrow_kernel(x: cute.Tensor, out: cute.Tensor, saturate: tt.Constexpr[bool]) -> None:
+    i = number_of_thread()
+    if i < cute.size(x):
+        out[i] = x[i].to(out.element_type, saturate=saturate)
+
+
+@tt.jit
+def narrow(x: cute.Tensor, out: cute.Tensor, block: tt.Int32, saturate: tt.Constexpr[bool]) -> None:
+    narrow_kernel(x, out, saturate).launch(grid=cute.ceil_div(cute.size(x), block), block=block)
+
+
+@case(
+    8,
+    source=st.sampled_from(["float32", "float16", "bfloat16"]),
+    target=st.sampled_from(["float8_e4m3fn", "float8_e5m2", "bfloat16", "float16"]),
+    saturate=st.booleans(),
+    n=st.integers(1, 1500),
+    block=block_sizes(),
+    seed=SEEDS,
+)
+def conversions_to_narrow_floats(source: str, target: str, saturate: bool, n: int, block: int, seed: int) -> None:
+    """Rounded once; what is too large becomes infinity or NaN, or the largest number."""
+    with np.errstate(all="ignore"), output(n, target) as out:
+        x = floats(seed, n).astype(source)
+        narrow(x, out, block, saturate)
+        expected = x.astype(np.float32)
+        if saturate:
+            largest = np.float32(ml_dtypes.finfo(target).max)  # type: ignore[no-untyped-call]
+            expected = np.clip(expected, -largest, largest)
+        same(out.astype(np.float32), expected.astype(target).astype(np.float32))
+
+
+WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+@case(
+    8,
+    source=st.sampled_from(["float64", "float32", "float16", "float8_e5m2"]),
+    target=st.sampled_from(WHOLE),
+    n=st.integers(1, 1500),
+    block=block_sizes(),
+    seed=SEEDS,
+)
+def floats_of_any_size_as_integers(source: str, target: str, n: int, block: int, seed: int) -> None:
+    """Toward zero; beyond the range the nearest integer, and zero for what is not a number."""
+    with np.errstate(all="ignore"), output(n, target) as out:
+        x = floats(seed, n).astype(source)
+        convert(x, out, block)
+        limits = np.iinfo(target)
+        exact = [0 if np.isnan(each) else min(max(each, limits.min), limits.max) for each in x.astype(np.float64)]
+        same(out, np.array([int(each) for each in exact], target))
 
 
 @tt.kernel
