@@ -3,17 +3,16 @@
     python -m benchmarks.spirv_mutants [--count 20] [--seed 1] [--only mma] [--map lines.json] [--json]
 
 First every case of the kernel suite and every example that is right on OpenCL runs on the CPU, and coverage says which
-lines of the rules it needs. Then changes are drawn from those lines inside functions. With each, up to `CASES`
-of the cases that need the changed line run on the CPU, and on OpenCL when their code is another than before. It
-is seen when one no longer computes what its reference does on OpenCL, or does there and not on the CPU. A change after
-which all of them have the same code is no change of a rule, and one with which a case does not compile needs no judge:
-another is drawn. `--map` keeps what the first step found, which takes minutes.
+lines of the rules it needs. Then changes are drawn from those lines that do not run at import. With each, up to
+`CASES` of the cases that need the changed line run on the CPU, and on OpenCL when their code is another than before.
+It is seen when one no longer computes what its reference does on OpenCL, or does there and not on the CPU. A change
+after which all of them have the same code is no change of a rule, and one with which a case does not compile needs no
+judge: another is drawn. `--map` keeps what the first step found, which takes minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import os
 import random
@@ -40,7 +39,7 @@ RULES = (
 )
 """What both targets lower by: what matrix instructions hold in which thread, conversions, and what Python's operators
 mean. Where checks stand is not among them: it changes code and no number."""
-CASES = 5
+CASES = 4
 SECONDS = 300
 WRONG = "AssertionError"
 """What a case ends with whose numbers are not those of its reference."""
@@ -49,9 +48,14 @@ Lines = dict[str, dict[str, list[int]]]
 """The lines of each file that a case needs."""
 
 
+NOTHING = "import"
+"""A case by which lines are known that run for all: when modules are imported, and tables made."""
+
+
 def child(target: str, case: str) -> list[str]:
     """The arguments of Python that run one case, whose part and name a space separates."""
-    return ["-m", "benchmarks.spirv_judge", "--target", target, "--child", *case.split(" ")]
+    own = ["--help"] if case == NOTHING else ["--target", target, "--child", *case.split(" ", 1)]
+    return ["-m", "benchmarks.spirv_judge", *own]
 
 
 def needed(case: str) -> dict[str, list[int]]:
@@ -72,13 +76,6 @@ def needed(case: str) -> dict[str, list[int]]:
     return {
         Path(file).resolve().relative_to(PACKAGE).as_posix(): facts["executed_lines"] for file, facts in files.items()
     }
-
-
-def inside_functions(path: Path) -> set[int]:
-    """The lines that do not run when the file is imported."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return {line for each in functions for line in range(each.body[0].lineno, (each.end_lineno or each.lineno) + 1)}
 
 
 def run(target: str, case: str, environment: dict[str, str]) -> tuple[str, frozenset[str]]:
@@ -141,17 +138,18 @@ def main() -> int:
         if options.map and options.map.exists():
             lines: Lines = json.loads(options.map.read_text())
         else:
-            every = [f"{part} {name}" for part in ("suite", "examples") for name in items(part, 0)]
+            every = [NOTHING, *(f"{part} {name}" for part in ("suite", "examples") for name in items(part, 0))]
             lines = dict(zip(every, pool.map(needed, every), strict=True))
             if options.map:
                 options.map.write_text(json.dumps(lines))
         possible: list[tuple[Mutant, list[str]]] = []
         for file in sorted({file for files in lines.values() for file in files if options.only in file}):
-            inside = inside_functions(PACKAGE / file)
-            for mutant in mutants(PACKAGE / file):
-                cases = [case for case, files in lines.items() if mutant.line in files.get(file, ())]
-                if cases and mutant.line in inside:
-                    possible.append((mutant, cases))
+            needing: dict[int, list[str]] = {}
+            for case, files in lines.items():
+                for line in files.get(file, ()):
+                    needing.setdefault(line, []).append(case)
+            found = ((mutant, needing.get(mutant.line, [])) for mutant in mutants(PACKAGE / file))
+            possible += [(mutant, cases) for mutant, cases in found if cases and NOTHING not in cases]
         draw.shuffle(possible)
         judged = ((mutant, draw.sample(cases, min(CASES, len(cases)))) for mutant, cases in possible)
         verdicts: list[dict[str, object]] = []
