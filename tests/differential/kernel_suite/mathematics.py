@@ -167,6 +167,23 @@ def wide_floats_are_rounded_once(target: str, n: int, block: int, seed: int) -> 
         same(out.astype(np.float64), sign * np.where((side > 0) | ((side == 0) & (bits % 2 == 1)), high, low))
 
 
+@case(
+    8,
+    source=st.sampled_from(["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "bfloat16"]),
+    target=st.sampled_from(["float32", "float64"]),
+    n=st.integers(1, 1500),
+    block=block_sizes(),
+    seed=SEEDS,
+)
+def narrow_floats_of_every_pattern_are_widened(source: str, target: str, n: int, block: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    size = np.dtype(source).itemsize
+    x = random.integers(0, 256, n * size, np.uint8).view(source)
+    with output(n, target) as out:
+        convert(x, out, block)
+        same(out, x.astype(target))
+
+
 WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
