@@ -3,11 +3,11 @@
     python -m benchmarks.spirv_mutants [--count 20] [--seed 1] [--only mma] [--map lines.json] [--json]
 
 First every case of the kernel suite and every example that is right on OpenCL runs on the CPU, and coverage says which
-lines of the rules it needs. Then changes are drawn from those lines that do not run at import. With each, up to
-`CASES` of the cases that need the changed line run on the CPU, and on OpenCL when their code is another than before.
-It is seen when one no longer computes what its reference does on OpenCL, or does there and not on the CPU. A change
-after which all of them have the same code is no change of a rule, and one with which a case does not compile needs no
-judge: another is drawn. `--map` keeps what the first step found, which takes minutes.
+lines of the rules it needs. Then changes are drawn from those lines that do not run at import. With each, the cases
+that need the changed line run on the CPU, and on OpenCL when their code is another than before. It is seen when one no
+longer computes what its reference does on OpenCL, or does there and not on the CPU. A change after which the first
+`CASES` have the same code is no change of a rule, and one with which a case does not compile needs no judge: another
+is drawn. `--map` keeps what the first step found, which takes minutes.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def seen_by(mutant: Mutant, cases: list[str]) -> str | None:
     """
     is_rule = False
     with changed_tree(mutant) as environment:
-        for case in cases:
+        for number, case in enumerate(cases):
+            if number >= CASES and not is_rule:
+                return None
             ours, code = run("cpu", case, environment)
             if ours and not ours.startswith(WRONG):
                 return None
@@ -151,7 +153,7 @@ def main() -> int:
             found = ((mutant, needing.get(mutant.line, [])) for mutant in mutants(PACKAGE / file))
             possible += [(mutant, cases) for mutant, cases in found if cases and NOTHING not in cases]
         draw.shuffle(possible)
-        judged = ((mutant, draw.sample(cases, min(CASES, len(cases)))) for mutant, cases in possible)
+        judged = ((mutant, draw.sample(cases, len(cases))) for mutant, cases in possible)
         verdicts: list[dict[str, object]] = []
         none = 0
         while len(verdicts) < options.count and (batch := list(islice(judged, options.jobs))):

@@ -221,13 +221,23 @@ def _to_integer(source: str, to: str, options: Sequence[str], number: Numbers) -
     return np.array([min(max(each, least), most) for each in whole], f"{'i' if signed else 'u'}{bits // 8}")
 
 
+def _odd_double(number: Numbers) -> Any:
+    """An integer as a double that rounds to fewer bits as it does: odd in its last bit where it is not all."""
+    exact = number.astype(np.float64)
+    if number.dtype.itemsize < 8:
+        return exact
+    kept = number >> number.dtype.type(11)
+    bits = kept | ((kept << number.dtype.type(11)) != number)
+    return np.where(np.abs(exact) < 2.0**53, exact, bits.astype(np.float64) * 2.0**11)
+
+
 def _from_integer(to: str, options: Sequence[str], number: Numbers) -> Any:
     if to == "f64":
         return number.astype(np.float64)
     if to == "f32" and "rn" in options:
         return number.astype(np.float32)
-    if to == "bf16" and number.dtype.itemsize <= 4:
-        return to_bfloat(number.astype(np.float64))
+    if to == "bf16":
+        return to_bfloat(_odd_double(number))
     if to == "f16":  # what is no double is infinite
         return rounded(number.astype(np.float64), np.float16, *(mode for mode in ("rz", "rm", "rp") if mode in options))
     raise NotImplementedError(f"cvt.{'.'.join(options)}.{to} of {number.dtype}")

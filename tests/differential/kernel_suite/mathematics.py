@@ -15,6 +15,7 @@ from tests.differential.kernel_suite.comparing import same
 from tests.differential.kernel_suite.elementwise import number_of_thread
 from triptych import cute
 
+WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, -1e-40, 3e38, -3e38, 0.5, 2.5, 1e9, -1e5]
 ULPS = 4
 """The largest distance to the float64 result, in units in the last place."""
@@ -170,6 +171,26 @@ def wide_floats_are_rounded_once(target: str, n: int, block: int, seed: int) -> 
 
 @case(
     8,
+    source=st.sampled_from(["int32", "uint32", "int64", "uint64"]),
+    n=st.integers(1, 1500),
+    block=block_sizes(),
+    seed=SEEDS,
+)
+def wide_integers_are_rounded_once(source: str, n: int, block: int, seed: int) -> None:
+    """Halfway between two numbers of BFloat16 that are too far apart for Float32 to have the integers beside."""
+    random = np.random.default_rng(seed)
+    exponents = (26, 30) if np.dtype(source).itemsize == 4 else (40, 62)
+    bits = random.integers(exponents[0] + 127 << 7, exponents[1] + 127 << 7, n, np.uint16)
+    low, high = (pattern.view("bfloat16").astype(np.float64).astype(np.int64) for pattern in (bits, bits + 1))
+    side = random.integers(-1, 2, n)
+    x = (low + (high - low) // 2 + side).astype(source)
+    with output(n, "bfloat16") as out:
+        convert(x, out, block)
+        same(out.astype(np.int64), np.where((side > 0) | ((side == 0) & (bits % 2 == 1)), high, low))
+
+
+@case(
+    8,
     source=st.sampled_from(["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "bfloat16"]),
     target=st.sampled_from(["float32", "float64"]),
     n=st.integers(1, 1500),
@@ -183,9 +204,6 @@ def narrow_floats_of_every_pattern_are_widened(source: str, target: str, n: int,
     with output(n, target) as out:
         convert(x, out, block)
         same(out, x.astype(target))
-
-
-WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
 @case(
