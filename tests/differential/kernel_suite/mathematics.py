@@ -157,13 +157,14 @@ def conversions_to_narrow_floats(source: str, target: str, saturate: bool, n: in
     seed=SEEDS,
 )
 def wide_floats_are_rounded_once(target: str, n: int, block: int, seed: int) -> None:
-    """Halfway between two numbers of the type, and at the next numbers of 64 bits, where Float32 has none."""
+    """Halfway between two numbers of the type, at the next numbers of 64 bits, and between those of Float32 beside."""
     random = np.random.default_rng(seed)
     bits = random.integers(0, 0x7000 >> 16 - 8 * np.dtype(target).itemsize, n, f"u{np.dtype(target).itemsize}")
     low, high = (pattern.view(target).astype(np.float64) for pattern in (bits, bits + 1))
     side, sign = random.integers(-1, 2, n), random.choice([-1.0, 1.0], n)
     halfway = (low + high) / 2
-    x = sign * np.select([side < 0, side > 0], [np.nextafter(halfway, -1), np.nextafter(halfway, np.inf)], halfway)
+    beside = np.select([side < 0, side > 0], [np.nextafter(halfway, -1), np.nextafter(halfway, np.inf)], halfway)
+    x = sign * (beside + side * random.choice([0, 0.7, 1.3], n) * np.spacing(halfway.astype(np.float32)))
     with output(n, target) as out:
         narrow(x, out, block, False)
         same(out.astype(np.float64), sign * np.where((side > 0) | ((side == 0) & (bits % 2 == 1)), high, low))
