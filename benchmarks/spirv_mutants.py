@@ -2,12 +2,12 @@
 
     python -m benchmarks.spirv_mutants [--count 20] [--seed 1] [--only mma] [--map lines.json] [--json]
 
-First every case of the kernel suite and every example that is right on OpenCL runs on the CPU, and coverage says which
-lines of the rules it needs. Then changes are drawn from those lines that do not run at import. With each, the cases
-that need the changed line run on the CPU, and on OpenCL when their code is another than before. It is seen when one no
-longer computes what its reference does on OpenCL, or does there and not on the CPU. A change after which the first
-`CASES` have the same code is no change of a rule, and one with which a case does not compile needs no judge: another
-is drawn. `--map` keeps what the first step found, which takes minutes.
+First every case of the kernel suite and every plain example that is right on OpenCL runs on the CPU, and coverage says
+which lines of the rules it needs. Then changes are drawn from those lines that do not run at import. With each, the
+cases that need the changed line run on the CPU, up to `MOST` of them, and on OpenCL when their code is another than
+before. It is seen when one no longer computes what its reference does on OpenCL, or does there and not on the CPU. A
+change after which the first `CASES` have the same code is no change of a rule, and one with which a case does not
+compile needs no judge: another is drawn. `--map` keeps what the first step found, which takes minutes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.mutants import PACKAGE, ROOT, Mutant, changed_tree, mutants
-from benchmarks.spirv_judge import items
+from benchmarks.spirv_judge import MATRICES, items
 from triptych.artifact_store.configured import default_store
 from triptych.support.config import override
 
@@ -40,6 +40,8 @@ RULES = (
 """What both targets lower by: what matrix instructions hold in which thread, conversions, and what Python's operators
 mean. Where checks stand is not among them: it changes code and no number."""
 CASES = 4
+MOST = 12
+"""So many cases are asked, and this many when the code of one has changed."""
 SECONDS = 200
 TOO_SLOW = "does not end"
 """Nothing is known of a case that the runtime is too slow for."""
@@ -113,8 +115,8 @@ def seen_by(mutant: Mutant, cases: list[str]) -> str | None:
     is_rule = False
     with changed_tree(mutant) as environment:
         for number, case in enumerate(cases):
-            if number >= CASES and not is_rule:
-                return None
+            if number >= (MOST if is_rule else CASES):
+                break
             ours, code = run("cpu", case, environment)
             if ours and not ours.startswith(WRONG):
                 return None
@@ -145,7 +147,8 @@ def main() -> int:
         if options.map and options.map.exists():
             lines: Lines = json.loads(options.map.read_text())
         else:
-            every = [NOTHING, *(f"{part} {name}" for part in ("suite", "examples") for name in items(part, 0))]
+            named = [(part, name) for part in ("suite", "examples") for name in items(part, 0) if name not in MATRICES]
+            every = [NOTHING, *(" ".join(each) for each in named)]
             lines = dict(zip(every, pool.map(needed, every), strict=True))
             if options.map:
                 options.map.write_text(json.dumps(lines))
