@@ -226,8 +226,8 @@ def _odd_double(number: Numbers) -> Any:
     exact = number.astype(np.float64)
     if number.dtype.itemsize < 8:
         return exact
-    kept = number >> number.dtype.type(11)
-    bits = kept | ((kept << number.dtype.type(11)) != number)
+    upper = number >> number.dtype.type(11)
+    bits = upper | ((upper << number.dtype.type(11)) != number)
     return np.where(np.abs(exact) < 2.0**53, exact, bits.astype(np.float64) * 2.0**11)
 
 
