@@ -30,6 +30,7 @@ from tests.differential.kernels.oracle import Failed, differs, run_compiled
 from tests.differential.test_found_programs import PROGRAMS, check_as_a_kernel
 from tests.unit.targets.nvptx.programs import FOLDER, example
 from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.record import Entry
 from triptych.support.config import override
 from triptych.workbench.arrays import clone, mapped
 from triptych.workbench.contracts.loading import contract_of
@@ -119,18 +120,22 @@ def verdicts(part: str, item: str, store: str) -> Iterator[tuple[str, str, str]]
     yield item, f"ended ({child.returncode})" if child.returncode < 0 else ended, words
 
 
-def validated(store: str) -> Iterator[tuple[str, str, str]]:
-    """Each module of a store, and what the validator of SPIR-V says."""
+def stored(store: str) -> Iterator[Entry]:
+    """What a run has left in its store."""
     with override(cache=True, cache_dir=store):
         kept = default_store()
         assert kept is not None, "the setting `cache` is on"
-        for listed in kept.entries():
-            found = kept.find(listed.key)
-            if found is not None and "spirv" in found.artifacts:
-                command = ["spirv-val", "--target-env", "spv1.4", "-"]
-                checked = subprocess.run(command, input=found.artifacts["spirv"], capture_output=True, check=False)
-                words = (checked.stderr or checked.stdout).decode().strip()
-                yield str(listed.facts["function"]), "INVALID" if checked.returncode else "valid", words
+        yield from filter(None, (kept.find(listed.key) for listed in kept.entries()))
+
+
+def validated(store: str) -> Iterator[tuple[str, str, str]]:
+    """Each module of a store, and what the validator of SPIR-V says."""
+    for entry in stored(store):
+        if "spirv" in entry.artifacts:
+            command = ["spirv-val", "--target-env", "spv1.4", "-"]
+            checked = subprocess.run(command, input=entry.artifacts["spirv"], capture_output=True, check=False)
+            words = (checked.stderr or checked.stdout).decode().strip()
+            yield str(entry.facts["function"]), "INVALID" if checked.returncode else "valid", words
 
 
 def main() -> int:

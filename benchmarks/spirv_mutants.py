@@ -28,9 +28,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.mutants import PACKAGE, ROOT, Mutant, changed_tree, mutants
-from benchmarks.spirv_judge import MATRICES, items
-from triptych.artifact_store.configured import default_store
-from triptych.support.config import override
+from benchmarks.spirv_judge import MATRICES, items, stored
 
 RULES = (
     *("kernel_ir/dialects/matrix_copies.py", "kernel_ir/dialects/mma.py", "kernel_ir/transforms/wide_conversions.py"),
@@ -92,11 +90,7 @@ def run(target: str, case: str, environment: dict[str, str]) -> tuple[str, froze
             )
         except subprocess.TimeoutExpired:
             return TOO_SLOW, frozenset()
-        with override(cache=True, cache_dir=store):
-            kept = default_store()
-            assert kept is not None, "the setting `cache` is on"
-            found = [kept.find(listed.key) for listed in kept.entries()]
-        code = {sha256(part).hexdigest() for entry in found if entry for part in entry.artifacts.values()}
+        code = {sha256(part).hexdigest() for entry in stored(store) for part in entry.artifacts.values()}
     said = [line for line in ended.stderr.decode().splitlines() if re.match(r"[ |]*[\w.]*Error\b", line)]
     words = said[-1].lstrip(" |") if said else f"status {ended.returncode}"
     return words[:100] if ended.returncode else "", frozenset(code)

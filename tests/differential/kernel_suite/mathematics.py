@@ -149,6 +149,11 @@ def conversions_to_narrow_floats(source: str, target: str, saturate: bool, n: in
         same(out.astype(np.float32), expected.astype(target).astype(np.float32))
 
 
+def nearest(bits: Array, low: Array, high: Array, side: Array) -> Array:
+    """Of a pattern and the next one: the side of the middle says which, and in the middle it is the even one."""
+    return np.where((side > 0) | ((side == 0) & (bits % 2 == 1)), high, low)
+
+
 @case(
     8,
     target=st.sampled_from(["float8_e4m3fn", "float8_e5m2", "bfloat16", "float16"]),
@@ -167,12 +172,12 @@ def wide_floats_are_rounded_once(target: str, n: int, block: int, seed: int) -> 
     x = sign * (beside + side * random.choice([0, 0.7, 1.3], n) * np.spacing(halfway.astype(np.float32)))
     with output(n, target) as out:
         narrow(x, out, block, False)
-        same(out.astype(np.float64), sign * np.where((side > 0) | ((side == 0) & (bits % 2 == 1)), high, low))
+        same(out.astype(np.float64), sign * nearest(bits, low, high, side))
 
 
 @case(
     8,
-    source=st.sampled_from(["int32", "uint32", "int64", "uint64"]),
+    source=st.sampled_from(WHOLE[4:]),
     n=st.integers(1, 1500),
     block=block_sizes(),
     seed=SEEDS,
@@ -187,7 +192,7 @@ def wide_integers_are_rounded_once(source: str, n: int, block: int, seed: int) -
     x = (low + (high - low) // 2 + side).astype(source)
     with output(n, "bfloat16") as out:
         convert(x, out, block)
-        same(out.astype(np.int64), np.where((side > 0) | ((side == 0) & (bits % 2 == 1)), high, low))
+        same(out.astype(np.int64), nearest(bits, low, high, side))
 
 
 @case(
